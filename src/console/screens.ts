@@ -24,7 +24,7 @@ import { userScreens } from './users/routes.ts';
 export interface Screen {
   /** Below `/console`. */
   path: string;
-  name: string;
+  name(): string;
   /** People who may do this somewhere see the screen in the navigation. The API decides about everything in it. */
   operation: OperationId;
   /** Whether this service has the screen; absent: it has. Its routes answer 403 otherwise. */
@@ -36,14 +36,14 @@ export interface Screen {
 export const SCREENS: readonly Screen[] = [
   {
     path: '/imports',
-    name: FRAME.imports,
+    name: () => FRAME.imports,
     operation: 'listImports',
     routes: (deps) => Router().use(fixScreens(deps), newImportScreens(deps), importScreens(deps), guideScreens(deps)),
   },
-  { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
+  { path: '/users', name: () => FRAME.users, operation: 'searchUsers', routes: userScreens },
   {
     path: '/organizations',
-    name: FRAME.organizations,
+    name: () => FRAME.organizations,
     operation: 'searchOrgMembers',
     routes: (deps) =>
       Router()
@@ -52,16 +52,16 @@ export const SCREENS: readonly Screen[] = [
         .use(providerScreens(deps))
         .use(credentialScreens(deps)),
   },
-  { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
+  { path: '/clients', name: () => FRAME.clients, operation: 'listClients', routes: clientScreens },
   {
     path: '/system',
-    name: FRAME.system,
+    name: () => FRAME.system,
     operation: 'getDiagnostics',
     routes: (deps) => Router().use(systemScreens(deps)).use(administratorScreens(deps)),
   },
   {
     path: '/mailbox',
-    name: MAILBOX.title,
+    name: () => MAILBOX.title,
     operation: 'addInstanceMember',
     isThere: hasMailbox,
     routes: mailboxScreens,

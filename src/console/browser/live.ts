@@ -44,7 +44,7 @@ class LiveUpdates extends HTMLElement {
   }
 
   #stale(): void {
-    const since = this.#seenAt.toLocaleTimeString();
+    const since = this.#seenAt.toLocaleTimeString(document.documentElement.lang);
     this.#say('live stale', (this.getAttribute('stale') as string).replace('{time}', since));
     // A refusal closes the stream for good; the browser repeats everything else by itself.
     if (this.#source?.readyState === EventSource.CLOSED) setTimeout(() => this.#again(), 3000);

@@ -11,7 +11,14 @@ interface Interval {
 
 const WIDTH = 600;
 const HEIGHT = 120;
-const NUMBERS = new Intl.NumberFormat('en');
+const language = document.documentElement.lang;
+const NUMBERS = new Intl.NumberFormat(language);
+const CLOCK = new Intl.DateTimeFormat(language, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 
 class RateChart extends HTMLElement {
   connectedCallback(): void {
@@ -33,7 +40,7 @@ class RateChart extends HTMLElement {
     }
     const x = ((interval.end - interval.ms / 2 - begin) / (end - begin)) * WIDTH;
     const values: Record<string, string> = {
-      time: new Date(interval.end).toLocaleTimeString('en-GB'),
+      time: CLOCK.format(interval.end),
       rate: NUMBERS.format(interval.rate),
       users: NUMBERS.format(interval.users),
       failed: NUMBERS.format(interval.failed),

@@ -157,7 +157,10 @@ class UploadFiles extends HTMLElement {
     const upload = uploadOf(known.fileId);
     if (upload || known.offset >= known.size) return false;
     const isSame = file.name === known.name && file.size === known.size;
-    if (!isSame) this.#say(put(this.#texts.other, { name: known.name, size: known.size.toLocaleString('en') }));
+    if (!isSame)
+      this.#say(
+        put(this.#texts.other, { name: known.name, size: known.size.toLocaleString(document.documentElement.lang) }),
+      );
     else if (isUnchanged(known.fileId, file)) continueFile(this.#api, this.#import, known.fileId, file, known.offset);
     else this.#say(this.#texts.changed as string);
     return isSame;

@@ -101,7 +101,13 @@ function sizeOf(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   let [value, unit] = [bytes, 0];
   while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${value.toFixed(value < 10 && unit > 0 ? 1 : 0)} ${units[unit]}`;
+  const digits = value < 10 && unit > 0 ? 1 : 0;
+  const written = value.toLocaleString(document.documentElement.lang, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    useGrouping: false,
+  });
+  return `${written} ${units[unit]}`;
 }
 
 function kindSelect(known: UploadedFile, texts: Texts, actions: RowActions): HTMLElement {

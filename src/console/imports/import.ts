@@ -32,7 +32,7 @@ import { SIGN_INS } from '../texts/sign-ins.ts';
 import { actionsFor } from './actions.ts';
 import { chart, chartState } from './chart.ts';
 import { causeList } from './fix.ts';
-import { signInsCard, sinceCard, WAY_CHOICES } from './sign-ins.ts';
+import { signInsCard, sinceCard, wayChoices } from './sign-ins.ts';
 
 /** Organizations that are shown. */
 const MOST = 50;
@@ -238,7 +238,7 @@ export interface ItemsView {
   filter: ItemsFilter;
 }
 
-const SINCE: readonly Choice[] = [
+const sinceChoices = (): readonly Choice[] => [
   ['', SIGN_INS.anyone],
   ['true', SIGN_INS.signedIn],
   ['false', SIGN_INS.notYet],
@@ -252,8 +252,8 @@ export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next
   return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
 <form class="filters" method="get" action="${consoleUrl(path)}#items">
 ${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
-${selectField(SIGN_INS.way, 'signIn', WAY_CHOICES, filter.signIn)}
-${of.dryRun ? undefined : selectField(SIGN_INS.has, 'signedIn', SINCE, filter.signedIn)}
+${selectField(SIGN_INS.way, 'signIn', wayChoices(), filter.signIn)}
+${of.dryRun ? undefined : selectField(SIGN_INS.has, 'signedIn', sinceChoices(), filter.signedIn)}
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">${IMPORTS.filter}</button></form>

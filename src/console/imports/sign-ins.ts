@@ -112,7 +112,7 @@ function usersOf(ways: Answer<'getImportSignIns'>['ways']): number {
 }
 
 /** The filter of a list of users, as choices of a field. */
-export const WAY_CHOICES: readonly Choice[] = [
+export const wayChoices = (): readonly Choice[] => [
   ['', TEXTS.anyWay],
   ...WAYS.map((way): Choice => [way, TEXTS.ways[way]]),
 ];

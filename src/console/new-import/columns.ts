@@ -15,6 +15,7 @@ import { unclearColumns } from '../../sources/system-survey.ts';
 import type { Guess } from '../shapes.ts';
 import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
+import { decimalText } from '../texts/language.ts';
 import { COLUMNS, ENCODING_NAMES, FIELDS, SOURCE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf, stepForm } from './frame.ts';
 import { isMapped, MOST_MAPPED } from './plan.ts';
@@ -134,7 +135,7 @@ function foreignExamples({ name, columns }: GuessedFile): Html | undefined {
 }
 
 function encodingNotices({ name, encoding, alsoFits, doubtful }: GuessedFile): Html {
-  const percent = (100 * doubtful).toFixed(1);
+  const percent = decimalText(100 * doubtful);
   return html`${alsoFits && notice(SOURCE.guessed(name, encoding), 'warn')}${doubtful > 0 ? notice(SOURCE.doubtful(name, percent), 'warn') : undefined}`;
 }
 

@@ -2,10 +2,12 @@
 import type { Request } from 'express';
 import type { Counts } from '../../contract/import-types.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { timeOf } from '../../platform/messages/times.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import { isComplete, type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';
 import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES, UPLOADED } from '../texts/imports.ts';
+import { consoleLanguage, numberText } from '../texts/language.ts';
 
 export interface Link {
   href: string;
@@ -174,12 +176,8 @@ export function queryOf(values: Readonly<Record<string, string | undefined>>): s
   return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }
 
-const NUMBERS = new Intl.NumberFormat('en');
-
 /** `10,000` */
-export function count(value: number): string {
-  return NUMBERS.format(value);
-}
+export const count = numberText;
 
 /** `42 %`; never 100 % before everything is done. */
 export function percent(part: number, whole: number): string {
@@ -198,16 +196,12 @@ export function duration(ms: number): string {
 
 /** `2026-11-23 13:02 UTC`, as the server does not know the reader's zone; src/platform/html/browser/local-times.ts shows it in theirs. */
 export function time(iso: string | undefined): Html | undefined {
-  return iso ? html`<time datetime="${iso}">${utc(iso)}</time>` : undefined;
+  return iso ? timeOf(new Date(iso), { language: consoleLanguage() }) : undefined;
 }
 
 /** As `time`, and with scripts the time that has passed: `5 min. ago`. */
 export function ago(iso: string | undefined): Html | undefined {
-  return iso ? html`<time datetime="${iso}" data-form="ago">${utc(iso)}</time>` : undefined;
-}
-
-function utc(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+  return iso ? timeOf(new Date(iso), { form: 'ago', language: consoleLanguage() }) : undefined;
 }
 
 /** `13:02:05 UTC`, today or on the day that the page names. @param name of the time in live updates */

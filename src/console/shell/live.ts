@@ -1,7 +1,7 @@
 /**
  * Live updates of a page, as Server-Sent Events with the cookie.
  *
- * All pages of one session that show the same thing share one reading of the API. It becomes rarer while nothing
+ * All pages of one session that show the same thing in the same language share one reading of the API. It becomes rarer while nothing
  * changes. A page gets what differs: texts, bars, drawings by name; when its shape changes, it loads itself again.
  * Guarantee: readings go through the API with the person's token, so a stream ends when the session or the right ends.
  * At most STREAMS streams for each person. A browser that reads nothing gets nothing, and is disconnected.
@@ -12,6 +12,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { openSlots } from '../../platform/http/slots.ts';
 import { type ConsoleSession, sessionOf } from '../session.ts';
 import { LIVE } from '../texts/frame.ts';
+import { consoleLanguage } from '../texts/language.ts';
 
 export interface LiveState {
   /** When it changes, the page's parts are loaded again. */
@@ -74,7 +75,7 @@ export function openLive(): Live {
   return {
     async stream(res, name, read) {
       const session = sessionOf(res);
-      const key = `${session.tokens.accessToken} ${name}`;
+      const key = `${session.tokens.accessToken} ${consoleLanguage()} ${name}`;
       const first = await firstOf(key, () => read(session));
       if (res.closed) return;
       const release = slots.take(session.caller);

@@ -10,6 +10,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
 import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
+import { consoleLanguage } from '../texts/language.ts';
 import { notice } from './blocks.ts';
 import { wasSentBefore, withFormIds } from './send-once.ts';
 
@@ -30,7 +31,7 @@ export type Show = (req: Request, res: Response, page: ConsolePage) => void;
 /** An entry of the navigation. */
 export interface NavigationEntry {
   path: string;
-  name: string;
+  name(): string;
 }
 
 export interface FrameOptions {
@@ -75,6 +76,7 @@ ${name === undefined ? undefined : bar(req, { consoleUrl, accountUrl }, navigati
 <main id="main" tabindex="-1">
 ${notice(wasSentBefore(res) ? FRAME.sentBefore : undefined, 'warn')}${withFormIds(body)}
 </main>`,
+      consoleLanguage(),
     );
     res.set(PAGE_HEADERS).set('Content-Security-Policy', frames ? `${POLICY}; frame-src 'self'` : POLICY);
     res.status(status).send(markup);
@@ -93,7 +95,7 @@ function bar(
 <div class="menu" id="menu" popover><nav aria-label="${FRAME.navigation}">
 ${entries.map(
   (entry) =>
-    html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
+    html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name()}</a>\n`,
 )}</nav>
 <form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${accountUrl}"><span class="sr">${FRAME.account} </span>${name}</a>
 <button type="submit" class="quiet small">${FRAME.signOut}</button></form></div>`;

@@ -1,6 +1,8 @@
 /** The texts of the administrators of the service. */
+import * as de from './de/administrators.ts';
+import { localized } from './language.ts';
 
-export const ADMINISTRATORS = {
+const englishAdministrators = {
   title: 'Administrators',
   intro:
     'An administrator (IAM_OWNER) sees and does everything: all organizations, users, imports, clients and the service.',
@@ -21,3 +23,5 @@ export const ADMINISTRATORS = {
   removeSelf: 'This is you: you will no longer see the service, and only another administrator can add you again.',
   done: { added: 'The administrator is added.', removed: 'The administrator is removed.' },
 };
+
+export const ADMINISTRATORS = localized(englishAdministrators, de.ADMINISTRATORS);

@@ -1,6 +1,8 @@
 /** The texts of OAuth clients. */
+import * as de from './de/clients.ts';
+import { localized } from './language.ts';
 
-export const CLIENTS = {
+const englishClients = {
   title: 'Clients',
   create: 'New client',
   createEffect:
@@ -79,3 +81,5 @@ export const CLIENTS = {
   ],
   back: 'Back, change nothing',
 };
+
+export const CLIENTS = localized(englishClients, de.CLIENTS);

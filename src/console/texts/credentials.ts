@@ -1,4 +1,6 @@
 /** The texts of the tokens and keys of machine users. */
+import * as de from './de/credentials.ts';
+import { localized } from './language.ts';
 
 const OF_ALL = {
   lifetime: 'Ends after',
@@ -13,7 +15,7 @@ const OF_ALL = {
   onceHint: 'It is shown once, on the next page.',
 };
 
-export const TOKENS = {
+const englishTokens = {
   ...OF_ALL,
   title: 'Tokens',
   none: 'This machine user has no token.',
@@ -26,7 +28,7 @@ export const TOKENS = {
     `Programs that sign in as ${name} with this token fail at once. This cannot be taken back.`,
 };
 
-export const KEYS: typeof TOKENS = {
+const englishKeys: typeof englishTokens = {
   ...OF_ALL,
   title: 'Keys',
   none: 'This machine user has no key.',
@@ -41,3 +43,6 @@ export const KEYS: typeof TOKENS = {
   removeEffect: (name: string) =>
     `Programs that sign in as ${name} with this key fail at once. This cannot be taken back.`,
 };
+
+export const TOKENS = localized(englishTokens, de.TOKENS);
+export const KEYS = localized(englishKeys, de.KEYS);

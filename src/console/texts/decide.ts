@@ -1,11 +1,13 @@
 /** The texts of the step Decide that answer what a careful manager asks before the start. */
+import * as de from './de/decide.ts';
+import { localized } from './language.ts';
 
 /** `1 user is`, `2 users are`: the words that follow a number. */
 const users = (n: number, count: string) => (n === 1 ? '1 user' : `${count} users`);
 const each = (n: number, one: string, many: string) => (n === 1 ? one : many);
 
 /** The clauses of the sentence on top. Each gets a number and the number as it is written. */
-export const VERDICT = {
+const englishVerdict = {
   title: 'Result of the check',
   all: (n: number, count: string) => (n === 1 ? 'The user can be imported' : `All ${count} users can be imported`),
   some: (count: string, total: string) => `${count} of ${total} users can be imported`,
@@ -32,7 +34,7 @@ export const VERDICT = {
   unchecked: (n: number, count: string) => `${count} ${each(n, 'was', 'were')} not checked`,
 };
 
-export const OUTLOOK = {
+const englishOutlook = {
   organization: 'Where they go',
   existing: 'Users who already exist',
   existingRule: {
@@ -78,7 +80,7 @@ export const OUTLOOK = {
   otherRemedies: 'Other remedies',
 };
 
-export const MAILING = {
+const englishMailing = {
   codes: (n: number, count: string) =>
     `${count} to sign in: ${each(n, 'the user gets', 'they get')} a code by mail whenever ${each(n, 'the user signs', 'they sign')} in`,
   noServer:
@@ -93,7 +95,7 @@ export const MAILING = {
   preview: 'Preview:',
 };
 
-export const TRY = {
+const englishTry = {
   title: 'Try one password',
   hint: 'The password of one user is compared with the hash in the files, as a sign-in would do it, also with the pepper. Nothing is stored, and nobody is signed in.',
   name: 'User name, email address or id in the files',
@@ -119,7 +121,7 @@ export const TRY = {
 } as const;
 
 /** The same file was imported before. */
-export const AGAIN = {
+const englishAgain = {
   title: 'The same file again?',
   was: 'was imported as',
   import: (importId: string) => `import ${importId}`,
@@ -129,3 +131,9 @@ export const AGAIN = {
   rules: { skip: 'Skip them', update: 'Update them', fail: 'Import anyway: they fail' },
   chosen: (rule: string) => `Chosen: ${rule}`,
 };
+
+export const VERDICT = localized(englishVerdict, de.VERDICT);
+export const OUTLOOK = localized(englishOutlook, de.OUTLOOK);
+export const MAILING = localized(englishMailing, de.MAILING);
+export const TRY = localized(englishTry, { ...de.TRY, looks: englishTry.looks });
+export const AGAIN = localized(englishAgain, de.AGAIN);

@@ -1,8 +1,10 @@
 /** The texts of the screens that fix an import. */
 import type { Remedy } from '../../contract/remedies.ts';
+import * as de from './de/fix.ts';
+import { localized } from './language.ts';
 
 /** What a remedy does. */
-export const REMEDIES: Readonly<Record<Remedy, string>> = {
+const englishRemedies: Readonly<Record<Remedy, string>> = {
   'trim-email': 'Trim the email address',
   'drop-hash': 'No password: mail a link to choose one',
   'email-as-user-name': 'Use the email address as user name',
@@ -13,7 +15,7 @@ export const REMEDIES: Readonly<Record<Remedy, string>> = {
 };
 
 /** What people call the fields of an entry, by their paths in the API. */
-export const ENTRY_FIELDS: Readonly<Record<string, string>> = {
+const englishEntryFields: Readonly<Record<string, string>> = {
   userId: 'User id',
   state: 'State',
   user: 'User',
@@ -50,7 +52,7 @@ export const ENTRY_FIELDS: Readonly<Record<string, string>> = {
   'user.requestPasswordlessRegistration': 'Passkey',
 };
 
-export const FIX = {
+const englishFix = {
   title: (id: string) => `Fix import ${id}`,
   button: 'Fix failed users',
   heading: 'Why users failed',
@@ -59,6 +61,8 @@ export const FIX = {
   none: 'No user failed for a reason that can be corrected here.',
   more: (count: string) => `There are ${count} further causes.`,
   cause: 'Cause',
+  /** The field, and what is wrong with it. */
+  ofField: (field: string, problem: string) => `${field} ${problem}`,
   users: 'Users',
   count: (n: number, text: string) => (n === 1 ? '1 user' : `${text} users`),
   rows: 'For example in row',
@@ -99,3 +103,7 @@ export const FIX = {
   unnamed: 'Nothing in the row says who this is.',
   examples: 'The first of them',
 };
+
+export const REMEDIES = localized(englishRemedies, de.REMEDIES);
+export const ENTRY_FIELDS = localized(englishEntryFields, de.ENTRY_FIELDS);
+export const FIX = localized(englishFix, de.FIX);

@@ -1,6 +1,8 @@
 /** The texts of the frame, of errors and of live updates. */
+import * as de from './de/frame.ts';
+import { localized } from './language.ts';
 
-export const FRAME = {
+const englishFrame = {
   product: 'Muster',
   skip: 'Skip to content',
   navigation: 'Main',
@@ -16,7 +18,7 @@ export const FRAME = {
   sentBefore: 'This form had been sent before, and was not carried out a second time. You see here how things are now.',
 };
 
-export const ONCE = {
+const englishOnce = {
   title: 'Copy it now',
   warning: 'This is shown only now. Copy it to a safe place before you leave this page.',
   done: 'I have copied it',
@@ -24,7 +26,7 @@ export const ONCE = {
   copied: 'Copied',
 };
 
-export const ERRORS = {
+const englishErrors = {
   400: { heading: 'This request cannot be carried out', message: 'Please check your input and try again.' },
   401: { heading: 'Your session has ended', message: 'Sign in again to continue where you were.' },
   403: { heading: 'You do not have access to this', message: 'It does not exist, or your role does not include it.' },
@@ -47,7 +49,7 @@ export const ERRORS = {
   reference: 'Reference',
 };
 
-export const NO_ROLE = {
+const englishNoRole = {
   title: 'No access',
   heading: 'You have no role in the console yet',
   signedInAs: (name: string) => `You are signed in as ${name}.`,
@@ -56,8 +58,14 @@ export const NO_ROLE = {
     `To manage users and imports, ask an owner of ${organization}, or the administrator of this service, for the role ORG_OWNER. They need your user id:`,
 };
 
-export const LIVE = {
+const englishLive = {
   on: 'Live',
   stale: 'Connection lost since {time}. Reconnecting…',
   ended: 'Your session has ended. Reload the page to sign in again.',
 };
+
+export const FRAME = localized(englishFrame, de.FRAME);
+export const ONCE = localized(englishOnce, de.ONCE);
+export const ERRORS = localized(englishErrors, de.ERRORS);
+export const NO_ROLE = localized(englishNoRole, de.NO_ROLE);
+export const LIVE = localized(englishLive, de.LIVE);

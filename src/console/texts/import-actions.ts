@@ -1,5 +1,7 @@
 /** The texts of actions on an import. */
 import type { Answer } from '../../contract/client.ts';
+import * as de from './de/import-actions.ts';
+import { localized } from './language.ts';
 
 /** A number with its noun. */
 const counted = (noun: string) => (count: number) =>
@@ -20,7 +22,7 @@ export interface FailedUsers {
 }
 
 /** Actions on an import: the button, what it will do in numbers, and what it has done. */
-export const ACTIONS = {
+const englishActions = {
   back: 'Back to the import',
   timeout: 'Time limit from now',
   timeoutHint: 'Such as 30m or 1h30m. Leave it empty to use the time that was left.',
@@ -114,7 +116,7 @@ export const ACTIONS = {
 };
 
 /** Why a user gets no mail that tells how to sign in. */
-export const UNMAILED: Record<Answer<'previewSignInMails'>['reasons'][number]['reason'], string> = {
+const englishUnmailed: Record<Answer<'previewSignInMails'>['reasons'][number]['reason'], string> = {
   SIGNED_IN: 'have signed in',
   DELETED: 'were deleted',
   INACTIVE: 'are inactive or locked',
@@ -124,3 +126,6 @@ export const UNMAILED: Record<Answer<'previewSignInMails'>['reasons'][number]['r
   MAILED_LATELY: 'got such a mail within the last 24 hours',
   MAIL_REFUSED: 'have an address that refused the last mail',
 };
+
+export const ACTIONS = localized(englishActions, de.ACTIONS);
+export const UNMAILED = localized(englishUnmailed, de.UNMAILED);

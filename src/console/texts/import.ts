@@ -1,6 +1,8 @@
 /** The texts of the page of an import. */
+import * as de from './de/import.ts';
+import { localized } from './language.ts';
 
-export const ONE = {
+const englishOne = {
   title: (id: string) => `Import ${id}`,
   progress: 'Progress',
   done: 'Done',
@@ -56,7 +58,7 @@ export const ONE = {
 };
 
 /** What the audit events of an import mean. */
-export const EVENTS: Readonly<Record<string, string>> = {
+const englishEvents: Readonly<Record<string, string>> = {
   'import.accepted': 'started the import',
   'import.paused': 'paused it',
   'import.resumed': 'resumed it',
@@ -70,3 +72,6 @@ export const EVENTS: Readonly<Record<string, string>> = {
   'import.undone': 'finished the undo',
   'import.erased': 'erased the data of users that were not written',
 };
+
+export const ONE = localized(englishOne, de.ONE);
+export const EVENTS = localized(englishEvents, de.EVENTS);

@@ -1,6 +1,8 @@
 /** The texts of the list of imports, and the names of states. */
+import * as de from './de/imports.ts';
+import { localized, named } from './language.ts';
 
-export const IMPORTS = {
+const englishImports = {
   title: 'Imports',
   start: 'New import',
   state: 'State',
@@ -43,14 +45,14 @@ export const IMPORTS = {
 };
 
 /** The guides to the exports of other systems. */
-export const GUIDES = {
+const englishGuides = {
   title: 'Where are your users now?',
   hint: 'Each guide says how to get an export with password hashes, and what of it is imported.',
   of: (system: string) => `Export from ${system}`,
 };
 
 /** By state, without `IMPORT_STATE_`. */
-export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+const englishImportStates: Readonly<Record<string, { name: string; look: string }>> = {
   RUNNING: { name: 'Running', look: '' },
   PAUSED: { name: 'Paused', look: 'warn' },
   UNDOING: { name: 'Undoing', look: 'warn' },
@@ -62,19 +64,18 @@ export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string
 };
 
 /** The states of a dry run, which checks users and writes none. */
-export const CHECK_STATES: Readonly<
-  Record<string, (problems: number, text: string) => { name: string; look: string }>
-> = {
-  RUNNING: () => ({ name: 'Checking', look: '' }),
-  SUCCEEDED: () => ({ name: 'Checked: nobody would fail', look: 'good' }),
-  COMPLETED_WITH_ERRORS: (users, text) => ({
-    name: `Checked: ${users === 1 ? '1 user' : `${text} users`} would fail`,
-    look: 'still',
-  }),
-};
+const englishCheckStates: Readonly<Record<string, (problems: number, text: string) => { name: string; look: string }>> =
+  {
+    RUNNING: () => ({ name: 'Checking', look: '' }),
+    SUCCEEDED: () => ({ name: 'Checked: nobody would fail', look: 'good' }),
+    COMPLETED_WITH_ERRORS: (users, text) => ({
+      name: `Checked: ${users === 1 ? '1 user' : `${text} users`} would fail`,
+      look: 'still',
+    }),
+  };
 
 /** The states of an import that is being prepared. */
-export const DRAFT_STATES: typeof IMPORT_STATES = {
+const englishDraftStates: typeof englishImportStates = {
   UPLOADING: { name: 'Uploading', look: '' },
   CONVERTING: { name: 'Converting', look: '' },
   UNREADABLE: { name: 'Cannot be read', look: 'bad' },
@@ -84,10 +85,9 @@ export const DRAFT_STATES: typeof IMPORT_STATES = {
   DISCARDED: { name: 'Discarded', look: 'still' },
 };
 
-/** All files have arrived, and are not read yet. */
-export const UPLOADED = { name: 'Uploaded', look: 'good' };
+const englishUploaded = { name: 'Uploaded', look: 'good' };
 
-export const ITEM_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+const englishItemStates: Readonly<Record<string, { name: string; look: string }>> = {
   PENDING: { name: 'Pending', look: '' },
   SUCCEEDED: { name: 'Succeeded', look: 'good' },
   SKIPPED: { name: 'Skipped', look: 'still' },
@@ -98,10 +98,20 @@ export const ITEM_STATES: Readonly<Record<string, { name: string; look: string }
 };
 
 /** Why an undo keeps a user. */
-export const KEPT: Readonly<Record<string, string>> = {
+const englishKept: Readonly<Record<string, string>> = {
   SIGNED_IN: 'signed in since',
   CHANGED: 'changed since',
   MEMBER: 'got a role since',
   DELETED: 'already deleted',
   NOT_CREATED: 'not created by this import',
 };
+
+export const IMPORTS = localized(englishImports, de.IMPORTS);
+export const GUIDES = localized(englishGuides, de.GUIDES);
+export const IMPORT_STATES = localized(englishImportStates, named(englishImportStates, de.IMPORT_STATES));
+export const CHECK_STATES = localized(englishCheckStates, de.CHECK_STATES);
+/** All files have arrived, and are not read yet. */
+export const UPLOADED = localized(englishUploaded, de.UPLOADED);
+export const DRAFT_STATES = localized(englishDraftStates, named(englishDraftStates, de.DRAFT_STATES));
+export const ITEM_STATES = localized(englishItemStates, named(englishItemStates, de.ITEM_STATES));
+export const KEPT = localized(englishKept, de.KEPT);

@@ -1,6 +1,8 @@
 /** The texts of the mailbox. */
+import * as de from './de/mailbox.ts';
+import { localized } from './language.ts';
 
-export const MAILBOX = {
+const englishMailbox = {
   title: 'Mailbox',
   about: 'No mail server is set (SMTP_URL), so mails and text messages are kept here instead of being sent.',
   caption: 'Mails and text messages, newest first',
@@ -20,3 +22,5 @@ export const MAILBOX = {
   asText: 'Text',
   asHtml: 'As a mail program shows it',
 };
+
+export const MAILBOX = localized(englishMailbox, de.MAILBOX);

@@ -1,8 +1,10 @@
 /** The texts of a new import: its steps, its files, what would happen. */
 import type { MappedField } from '../../sources/mapping.ts';
 import type { Encoding } from '../../sources/read/encoding.ts';
+import * as de from './de/new-import.ts';
+import { localized } from './language.ts';
 
-export const STEPS = {
+const englishSteps = {
   title: 'New import',
   steps: 'Steps',
   files: 'Files',
@@ -25,7 +27,7 @@ export const STEPS = {
 };
 
 /** The texts of `<upload-files>`. Scripts replace words in braces. */
-export const UPLOAD = {
+const englishUpload = {
   heading: 'Drop the files of an export here',
   hint: 'JSON, NDJSON, CSV, Excel (XLSX) or LDIF, also gzipped. Drop all files together: users, password hashes, parameters of hashes.',
   choose: 'Choose files',
@@ -56,7 +58,7 @@ export const UPLOAD = {
   gone: 'The file is no longer on the service. Remove it, then add it again.',
 };
 
-export const SOURCE = {
+const englishSource = {
   title: 'Source',
   waiting: 'The files are recognized as soon as their beginning has arrived.',
   none: 'There is no file of users yet.',
@@ -98,7 +100,7 @@ export const SOURCE = {
   help: 'How to export users from each system',
 };
 
-export const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
+const englishEncodingNames: Readonly<Record<Encoding, string>> = {
   'utf-8': 'Unicode (UTF-8)',
   'utf-16le': 'Unicode (UTF-16, little-endian)',
   'utf-16be': 'Unicode (UTF-16, big-endian)',
@@ -140,7 +142,7 @@ export const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
   ibm866: 'Cyrillic (DOS, 866)',
 };
 
-export const COLUMNS = {
+const englishColumns = {
   title: 'Columns',
   known: (title: string) =>
     `The fields of ${title} are known: there is nothing to map. These are examples; lists, hashes and secrets are not shown.`,
@@ -171,7 +173,7 @@ export const COLUMNS = {
 };
 
 /** What a column can become. */
-export const FIELDS: Readonly<Record<MappedField, string>> = {
+const englishFields: Readonly<Record<MappedField, string>> = {
   userId: 'User id',
   userName: 'User name',
   email: 'Email',
@@ -200,7 +202,7 @@ export const FIELDS: Readonly<Record<MappedField, string>> = {
   orgId: 'Organization id',
 };
 
-export const OPTIONS = {
+const englishOptions = {
   title: 'Options',
   organization: 'Organization',
   organizationHint: 'Users whose entry in the files names no organization belong to it.',
@@ -241,7 +243,7 @@ export const OPTIONS = {
   oneOf: 'Choose an organization, or give the name of a new one, not both.',
 };
 
-export const CHECK = {
+const englishCheck = {
   title: 'Check',
   uploading: 'The check begins when the files have arrived.',
   uploaded: 'All files have arrived.',
@@ -265,7 +267,7 @@ export const CHECK = {
   noWorker: 'No worker with the role convert is running. Start one: npm run worker.',
 };
 
-export const PEPPER = {
+const englishPepper = {
   ask: 'The old system added a pepper to passwords',
   given: (mode: string) => `The pepper that you gave is added to passwords: ${mode}`,
   hint: 'A pepper is a secret of the old system that is not in the export, such as config.pepper of Devise. Nobody can sign in without it. The check cannot tell whether it is right.',
@@ -280,7 +282,7 @@ export const PEPPER = {
   use: 'Read the files with this pepper',
 };
 
-export const DECIDE = {
+const englishDecide = {
   title: (files: string) => `Check of ${files}`,
   titleOfUsers: 'Check of the users of this draft',
   again: 'Check again',
@@ -348,3 +350,14 @@ export const DECIDE = {
   discardDoes: 'Its files and users are erased. Nothing was imported.',
   keepIt: 'Keep it',
 };
+
+export const STEPS = localized(englishSteps, de.STEPS);
+export const UPLOAD = localized(englishUpload, de.UPLOAD);
+export const SOURCE = localized(englishSource, de.SOURCE);
+export const ENCODING_NAMES = localized(englishEncodingNames, de.ENCODING_NAMES);
+export const COLUMNS = localized(englishColumns, de.COLUMNS);
+export const FIELDS = localized(englishFields, de.FIELDS);
+export const OPTIONS = localized(englishOptions, de.OPTIONS);
+export const CHECK = localized(englishCheck, de.CHECK);
+export const PEPPER = localized(englishPepper, de.PEPPER);
+export const DECIDE = localized(englishDecide, de.DECIDE);

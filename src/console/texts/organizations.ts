@@ -1,8 +1,10 @@
 /** The texts of organizations, their limits, how their users sign in, and their members. */
 import type { OrgLimit } from '../../contract/organization-limits.ts';
 import type { LoginPolicy } from '../../contract/policies.ts';
+import * as de from './de/organizations.ts';
+import { localized } from './language.ts';
 
-export const ORGS = {
+const englishOrgs = {
   title: 'Organizations',
   create: 'New organization',
   createEffect:
@@ -45,7 +47,7 @@ export const ORGS = {
   },
 };
 
-export const ORG_LIMIT_TEXTS = {
+const englishOrgLimitTexts = {
   title: 'Limits',
   what: 'Limit',
   most: 'At most',
@@ -77,7 +79,7 @@ export const ORG_LIMIT_TEXTS = {
   set: 'Set the limits',
 };
 
-export const LOGIN_POLICY = {
+const englishLoginPolicy = {
   title: 'How users sign in',
   own: 'The organization has a policy of its own.',
   ofOthers: 'It is for organizations that have no policy of their own.',
@@ -135,7 +137,7 @@ export const LOGIN_POLICY = {
   },
 };
 
-export const ORG_CHANGES = {
+const englishOrgChanges = {
   back: 'Back, change nothing',
   removal: 'Removed for good',
   counts: {
@@ -191,7 +193,7 @@ export const ORG_CHANGES = {
   },
 };
 
-export const MEMBERS = {
+const englishMembers = {
   title: 'Members',
   none: 'Nobody has a role here, except the administrators of the service.',
   more: (shown: number, total: number) => `The first ${shown} of ${total} are shown.`,
@@ -221,3 +223,9 @@ export const MEMBERS = {
   removeStays: 'Their account stays, and they can still sign in.',
   removeSelf: 'This is your own membership: you may no longer see this organization.',
 };
+
+export const ORGS = localized(englishOrgs, de.ORGS);
+export const ORG_LIMIT_TEXTS = localized(englishOrgLimitTexts, de.ORG_LIMIT_TEXTS);
+export const LOGIN_POLICY = localized(englishLoginPolicy, de.LOGIN_POLICY);
+export const ORG_CHANGES = localized(englishOrgChanges, de.ORG_CHANGES);
+export const MEMBERS = localized(englishMembers, de.MEMBERS);

@@ -1,8 +1,10 @@
 /** The texts of identity providers. */
 import type { IdpType } from '../../contract/idp-presets.ts';
 import type { LinkingRule } from '../../contract/policies.ts';
+import * as de from './de/providers.ts';
+import { localized } from './language.ts';
 
-export const PROVIDERS = {
+const englishProviders = {
   title: 'Sign-in providers',
   titleOf: (owner: string) => `Sign-in providers of ${owner}`,
   service: 'the service',
@@ -95,3 +97,5 @@ export const PROVIDERS = {
     removed: 'The provider is removed.',
   },
 };
+
+export const PROVIDERS = localized(englishProviders, de.PROVIDERS);

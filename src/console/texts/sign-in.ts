@@ -1,6 +1,8 @@
 /** The texts around a sign-in. */
+import * as de from './de/sign-in.ts';
+import { localized } from './language.ts';
 
-export const SIGN_IN = {
+const englishSignIn = {
   outTitle: 'Signed out',
   out: { heading: 'You are signed out', message: 'You can close this page.' },
   failedTitle: 'Sign-in not completed',
@@ -10,3 +12,5 @@ export const SIGN_IN = {
   },
   again: 'Sign in again',
 };
+
+export const SIGN_IN = localized(englishSignIn, de.SIGN_IN);

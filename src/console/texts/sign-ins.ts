@@ -1,7 +1,9 @@
 /** The texts about how the users of an import sign in. */
 import type { Way, WayGroup } from '../../contract/sign-in.ts';
+import * as de from './de/sign-ins.ts';
+import { localized } from './language.ts';
 
-export const SIGN_INS = {
+const englishSignIns = {
   before: 'Who will be able to sign in',
   after: 'How they sign in',
   users: 'Users',
@@ -57,3 +59,5 @@ export const SIGN_INS = {
       : `${count} users fail, as they have no email address.`,
   withoutEmail: 'Import users without an email address',
 };
+
+export const SIGN_INS = localized(englishSignIns, de.SIGN_INS);

@@ -1,6 +1,8 @@
 /** The texts of the state of the service. */
+import * as de from './de/system.ts';
+import { localized, named } from './language.ts';
 
-export const SYSTEM = {
+const englishSystem = {
   title: 'System',
   readAt: 'Read at',
   findings: 'What was checked',
@@ -57,9 +59,12 @@ export const SYSTEM = {
 };
 
 /** What was checked, by the state of the finding. */
-export const FINDING_STATES = {
+const englishFindingStates = {
   ok: { name: 'OK', look: 'good' },
   skipped: { name: 'Not checked', look: 'still' },
   warning: { name: 'Warning', look: 'warn' },
   problem: { name: 'Problem', look: 'bad' },
 };
+
+export const SYSTEM = localized(englishSystem, de.SYSTEM);
+export const FINDING_STATES = localized(englishFindingStates, named(englishFindingStates, de.FINDING_STATES));

@@ -1,6 +1,8 @@
 /** The texts of the page of a user and of the actions on them. */
+import * as de from './de/user.ts';
+import { localized } from './language.ts';
 
-export const USER = {
+const englishUser = {
   human: 'Person',
   machine: 'Machine user',
   actions: 'Actions',
@@ -41,7 +43,7 @@ export const USER = {
 };
 
 /** Changing the fields of a person. */
-export const USER_EDIT = {
+const englishUserEdit = {
   open: 'Edit',
   title: (name: string) => `Edit ${name}`,
   fields: {
@@ -72,7 +74,7 @@ const STOPPED = 'All sessions of the user end now, and their tokens no longer wo
 const firstPassword = 'The user has no password, so they still need the link of a mail to choose one.';
 
 /** Removing a link. */
-export const USER_UNLINK = {
+const englishUserUnlink = {
   title: (provider: string) => `Remove the link to ${provider}`,
   effects: (provider: string, account: string) => [
     `The account ${account} at ${provider} no longer signs in as this user.`,
@@ -84,7 +86,7 @@ export const USER_UNLINK = {
 };
 
 /** Actions on a user: the button, what it will do, and what it has done. */
-export const USER_ACTIONS = {
+const englishUserActions = {
   unlock: {
     button: 'Unlock',
     title: (name: string) => `Unlock ${name}`,
@@ -164,9 +166,15 @@ export const USER_ACTIONS = {
   },
 };
 
-export const USER_CONFIRM = {
+const englishUserConfirm = {
   back: 'Back, change nothing',
   type: (userName: string) => `Type the user name to confirm: ${userName}`,
   wrong: 'This is not the user name.',
   self: 'This is your own account: you will be signed out at once.',
 };
+
+export const USER = localized(englishUser, de.USER);
+export const USER_EDIT = localized(englishUserEdit, de.USER_EDIT);
+export const USER_UNLINK = localized(englishUserUnlink, de.USER_UNLINK);
+export const USER_ACTIONS = localized(englishUserActions, de.USER_ACTIONS);
+export const USER_CONFIRM = localized(englishUserConfirm, de.USER_CONFIRM);

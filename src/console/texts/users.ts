@@ -1,6 +1,8 @@
 /** The texts of the search of users. */
+import * as de from './de/users.ts';
+import { localized, named } from './language.ts';
 
-export const USERS = {
+const englishUsers = {
   title: 'Users',
   text: 'Search',
   by: 'By',
@@ -46,9 +48,12 @@ export const USERS = {
 };
 
 /** By state, without `USER_STATE_`. */
-export const USER_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+const englishUserStates: Readonly<Record<string, { name: string; look: string }>> = {
   ACTIVE: { name: 'Active', look: 'good' },
   INITIAL: { name: 'Not activated', look: 'warn' },
   LOCKED: { name: 'Locked', look: 'bad' },
   INACTIVE: { name: 'Deactivated', look: 'still' },
 };
+
+export const USERS = localized(englishUsers, de.USERS);
+export const USER_STATES = localized(englishUserStates, named(englishUserStates, de.USER_STATES));

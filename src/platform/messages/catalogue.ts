@@ -98,18 +98,20 @@ export function inLanguage<T>(wishes: LanguageWishes, work: () => T): T {
   return inRequestContext({ requestId: '', ...requestContext(), wishes }, work);
 }
 
-/** The first of the wishes, in their order, that there is a catalogue for. */
-export function languageFor(wishes: LanguageWishes): Language {
+/** The first of the wishes, in their order, that there is a catalogue for. @param among the languages to choose from */
+export function languageFor<L extends Language>(wishes: LanguageWishes, among: readonly [L, ...L[]]): L;
+export function languageFor(wishes: LanguageWishes): Language;
+export function languageFor(wishes: LanguageWishes, among: readonly Language[] = LANGUAGES): Language {
   const { application, chosen, browser, user, organization, instance } = wishes;
   for (const wish of [application, chosen, browser, user, organization, instance]) {
-    const language = wish ? supported(wish) : undefined;
+    const language = wish ? supported(wish, among) : undefined;
     if (language) return language;
   }
   return LANGUAGES[0];
 }
 
 /** Of a header `Accept-Language`, or of tags with spaces between them as in `ui_locales`. */
-function supported(wish: string): Language | undefined {
+function supported(wish: string, among: readonly Language[]): Language | undefined {
   const tags = wish
     .trim()
     .replace(/\s*;\s*/g, ';')
@@ -119,7 +121,7 @@ function supported(wish: string): Language | undefined {
   // Without weights, as in `ui_locales`, the first one counts, although another has the very name of a catalogue.
   const lists = known.some((tag) => tag.includes(';')) ? [known.join(',')] : known;
   for (const list of lists) {
-    const language = new Negotiator({ headers: { 'accept-language': list } }).language([...LANGUAGES]);
+    const language = new Negotiator({ headers: { 'accept-language': list } }).language([...among]);
     if (language) return language as Language;
   }
   return undefined;

@@ -5,14 +5,19 @@
 import { type Html, html } from '../text/html.ts';
 import { currentLanguage, type Language } from './catalogue.ts';
 
-/** A time as a page shows it, without the seconds. @param form as the script reads it */
-export function timeOf(at: Date, form?: 'ago'): Html {
-  return html`<time datetime="${at.toISOString()}"${form && html` data-form="${form}"`}>${utc(at)}</time>`;
+interface TimeForm {
+  /** As the script reads it. */
+  form?: 'ago';
+  language?: Language;
+}
+
+/** A time as a page shows it, without the seconds. */
+export function timeOf(at: Date, { form, language }: TimeForm = {}): Html {
+  return html`<time datetime="${at.toISOString()}"${form && html` data-form="${form}"`}>${utc(at, language)}</time>`;
 }
 
 /** In UTC, without the seconds: `2026-11-27 18:50 UTC`, `27.11.2026, 18:50 UTC`. */
-export function utc(at: Date): string {
-  const language = currentLanguage();
+export function utc(at: Date, language = currentLanguage()): string {
   const known = formats.get(language) ?? formatOf(language);
   formats.set(language, known);
   return `${known.format(at)} UTC`;

@@ -1,0 +1,82 @@
+/** The German texts of ../clients.ts. */
+
+export const CLIENTS = {
+  title: 'Clients',
+  create: 'Neuer Client',
+  createEffect:
+    'Der Client kann sofort Anmeldungen verlangen. Sein Geheimnis, wenn er eines hat, wird einmal auf der nächsten Seite angezeigt.',
+  none: 'Noch keine Clients',
+  noneHint: 'Ein Client ist eine Anwendung, bei der man sich mit dem Konto hier anmeldet.',
+  name: 'Name',
+  nameHint: 'Er wird bei der Anmeldung angezeigt.',
+  id: 'Client-ID',
+  secret: 'Client-Geheimnis',
+  kind: 'Art',
+  kinds: {
+    web: 'Webanwendung mit Server (Geheimnis)',
+    native: 'App im Browser oder auf einem Gerät (kein Geheimnis)',
+    service: 'Programm ohne Benutzer (Geheimnis)',
+  },
+  edit: 'Bearbeiten',
+  editTitle: (name: string) => `${name} bearbeiten`,
+  editHint: 'Die Art eines Clients und sein Geheimnis bleiben: Ein neuer Client bekommt andere.',
+  start: 'Schnellstart',
+  startTitle: (name: string) => `Schnellstart: ${name}`,
+  starts: {
+    native: {
+      name: 'Eine Anwendung im Browser',
+      file: 'index.html',
+      hints: ['Speichern Sie das als index.html und liefern Sie es unter der Redirect-URI aus. Mehr ist nicht nötig.'],
+    },
+    web: {
+      name: 'Eine Anwendung mit Server',
+      file: 'server.mjs',
+      hints: [
+        'Speichern Sie das als server.mjs. Es braucht Node.js 20 und das Paket openid-client: npm install openid-client@6',
+        'Starten Sie es mit dem Geheimnis, das beim Anlegen des Clients angezeigt wurde: CLIENT_SECRET=… node server.mjs. Öffnen Sie dann die Adresse der Redirect-URI ohne ihren Pfad.',
+      ],
+    },
+    service: {
+      name: 'Ein Programm ohne Benutzer',
+      file: 'token.sh',
+      hints: ['Starten Sie es mit dem Geheimnis, das beim Anlegen des Clients angezeigt wurde: export CLIENT_SECRET=…'],
+    },
+  },
+  firstUri: 'Das Programm nimmt die erste Redirect-URI.',
+  values: 'Werte für andere Bibliotheken',
+  issuer: 'Issuer',
+  discovery: 'Metadaten (OpenID Connect Discovery)',
+  redirectUris: 'Redirect-URIs',
+  logoutUris: 'Redirect-URIs nach dem Abmelden',
+  linesHint: 'Eine pro Zeile.',
+  created: 'Erstellt',
+  action: 'Aktion',
+  claims: 'Claims',
+  claimsTitle: (name: string) => `Claims von ${name}`,
+  claimsHint:
+    'Was die Anwendung neben den üblichen Claims aus Token liest. Ein System dieser Liste: wie in seinen eigenen Token, aus dem, was seine Benutzer mitbringen; Access-Token werden dann JWTs.',
+  claimsNone: 'Nur übliche Claims, undurchsichtige Access-Token',
+  claimsOwn: 'Wie sie sind',
+  claimsNames: {
+    keycloak: 'Keycloak: realm_access, resource_access, groups',
+    auth0: 'Auth0: app_metadata, user_metadata, roles, mit Namensraum',
+    cognito: 'Amazon Cognito: cognito:groups, eigene Attribute',
+    firebase: 'Firebase: eigene Claims',
+    supabase: 'Supabase: app_metadata, user_metadata, role',
+  },
+  namespace: 'Namensraum der Auth0-Claims',
+  namespaceHint:
+    'Die URL am Anfang ihrer Namen, zum Beispiel https://acme.example/. Leer: die Adresse dieses Dienstes.',
+  claim: 'Claim',
+  from: 'Aus',
+  places: 'Enthalten in',
+  save: 'Speichern',
+  remove: 'Entfernen',
+  removeTitle: (name: string) => `${name} entfernen`,
+  removeEffects: [
+    'Niemand kann sich mehr bei dieser Anwendung anmelden.',
+    'Alle Token, die sie bekommen hat, gelten sofort nicht mehr.',
+    'Ein neuer Client bekommt eine andere ID und ein anderes Geheimnis. Das kann nicht zurückgenommen werden.',
+  ],
+  back: 'Zurück, nichts ändern',
+};

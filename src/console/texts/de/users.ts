@@ -1,0 +1,52 @@
+/** The German texts of ../users.ts. */
+
+export const USERS = {
+  title: 'Benutzer',
+  text: 'Suche',
+  by: 'Nach',
+  anyKind: 'Allem',
+  kinds: {
+    person: 'Anfang des Namens',
+    name: 'Anfang des Benutzernamens',
+    login: 'Anmeldename',
+    email: 'E-Mail-Adresse',
+    phone: 'Telefonnummer',
+    id: 'Benutzer-ID',
+  },
+  matching: {
+    person: 'mit diesem Anfang des Namens',
+    name: 'mit diesem Anfang des Benutzernamens',
+    login: 'mit diesem Anmeldenamen',
+    email: 'mit dieser E-Mail-Adresse',
+    phone: 'mit dieser Telefonnummer',
+    id: 'mit dieser ID',
+  },
+  beginning: (text: string) => `Benutzer anzeigen, deren Benutzername mit „${text}“ beginnt`,
+  state: 'Status',
+  anyState: 'Jeder Status',
+  organization: 'Organisation',
+  anyOrganization: 'Alle Organisationen',
+  search: 'Suchen',
+  caption: 'Benutzer, nach Benutzernamen sortiert',
+  name: 'Name',
+  userName: 'Benutzername',
+  email: 'E-Mail',
+  changed: 'Geändert',
+  unverified: 'nicht bestätigt',
+  found: (count: string) => `${count} Benutzer`,
+  about: (count: string) => `etwa ${count}`,
+  next: 'Nächste Benutzer',
+  first: 'Erste Benutzer',
+  emptyHeading: 'Noch keine Benutzer',
+  empty: 'Benutzer erscheinen hier, wenn ein Import oder die API sie angelegt hat.',
+  noneHeading: 'Kein Benutzer passt',
+  none: 'Anmeldenamen, E-Mail-Adressen, Telefonnummern und IDs müssen ganz übereinstimmen. Von einem Namen oder Benutzernamen genügt der Anfang.',
+  showAll: 'Alle Benutzer anzeigen',
+};
+
+export const USER_STATES = {
+  ACTIVE: 'Aktiv',
+  INITIAL: 'Nicht aktiviert',
+  LOCKED: 'Gesperrt',
+  INACTIVE: 'Deaktiviert',
+};
