@@ -1,6 +1,6 @@
 /** The catalogues of messages, and the choice of a language. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse, TYPE } from '@formatjs/icu-messageformat-parser';
 import { inLanguage, LANGUAGES, languageFor, say, sayHtml } from '../../src/platform/messages/catalogue.ts';
@@ -49,6 +49,25 @@ for (const language of LANGUAGES.filter((one) => one !== 'en')) {
     for (const [key, text] of own) assert.deepEqual(needs(text), needs(english.get(key) as string), key);
   });
 }
+
+/** What other languages may say with the same letters. */
+const SAME: ReadonlySet<string> = new Set(['common.code', 'common.problemTitle']);
+
+for (const language of LANGUAGES.filter((one) => one !== 'en')) {
+  test(`${language} translates every message`, () => {
+    const untranslated = [...catalogue(language)].filter(([key, text]) => text === english.get(key) && !SAME.has(key));
+    assert.deepEqual(untranslated, []);
+  });
+}
+
+test('every message is said somewhere', () => {
+  const sources = globSync('{src,workers}/**/*.ts').map((file) => readFileSync(file, 'utf8'));
+  const named = new Set(sources.flatMap((text) => text.match(/'[a-z]\w*\.[a-z]\w*'/g) ?? []));
+  assert.deepEqual(
+    [...english.keys()].filter((key) => !named.has(`'${key}'`)),
+    [],
+  );
+});
 
 test('a value is never read as a message or as markup', () => {
   const title = '{x, plural, other {}} <b>';

@@ -40,7 +40,8 @@ export async function launchBrowser(): Promise<TestBrowser | undefined> {
 }
 
 async function openPage(browser: Browser, t: TestContext, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 900, height: 700 }, ...options });
+  // The pages are in the language that the browser asks for, which is that of the machine otherwise.
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 }, locale: 'en-US', ...options });
   context.setDefaultTimeout(TIMEOUT_MS);
   const complaints: string[] = [];
   context.on('page', (page) => collectComplaints(page, complaints));

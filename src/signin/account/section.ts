@@ -75,6 +75,8 @@ ${body}`;
       title: titled(title, problem),
       body: page,
       scripts: [timesScript(deps.config.baseUrl), ...(scripts ?? [])],
+      // What a form shows at once, such as new codes, is shown only now.
+      ...(req.method === 'POST' && !problem ? { reopenedBy: 'nothing' } : {}),
     },
     { ...options, isWide: true },
   );

@@ -1,0 +1,105 @@
+/** A person signs in in their own language, in a real browser. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { axeProblems } from '../support/axe.ts';
+import { screenshot } from '../support/browser.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { headed, openStage, type Stage, welcomed } from './stage.ts';
+
+const PASSWORD = 'correct horse';
+const PHONE = { width: 360, height: 780 };
+
+describe('the language of the pages, in a browser', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await openStage();
+  });
+  after(() => stage.stop());
+
+  async function languageOf(page: Page): Promise<string | null> {
+    return page.locator('html').getAttribute('lang');
+  }
+
+  async function choose(page: Page, current: string, name: string): Promise<void> {
+    await page.locator('.languages summary').filter({ hasText: current }).click();
+    await page.getByRole('link', { name, exact: true }).click();
+  }
+
+  it('is that of the browser, from the first page to the application', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t, { locale: 'de-AT', viewport: PHONE, colorScheme: 'dark' });
+    await page.goto(stage.app.start());
+    await headed(page, 'Anmelden');
+    await screenshot(page, 'german-name');
+    await page.getByLabel('Anmeldename').fill(loginName);
+    await page.getByRole('button', { name: 'Weiter', exact: true }).click();
+    await page.getByLabel('Passwort', { exact: true }).fill('wrong');
+    await page.getByRole('button', { name: 'Anmelden', exact: true }).click();
+    await page.getByRole('alert').filter({ hasText: 'Der Anmeldename oder das Passwort ist falsch.' }).waitFor();
+    assert.equal(await page.title(), 'Problem: Anmelden');
+    await screenshot(page, 'german-wrong');
+    assert.deepEqual(await axeProblems(page), []);
+    await page.getByLabel('Passwort', { exact: true }).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Anmelden', exact: true }).click();
+    await welcomed(page);
+  });
+
+  it('is chosen in the list at the foot, without JavaScript, and kept for the next sign-in', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { javaScriptEnabled: false, viewport: PHONE });
+    await page.goto(stage.app.start());
+    await headed(page, 'Sign in');
+    await choose(page, 'English', 'Deutsch');
+    await headed(page, 'Anmelden');
+    await screenshot(page, 'german-chosen');
+    await page.getByRole('link', { name: 'Passwort vergessen?' }).click();
+    await headed(page, 'Passwort vergessen?');
+    await page.getByRole('link', { name: 'Zurück zur Anmeldung' }).click();
+    await headed(page, 'Anmelden');
+    await page.goto(stage.app.start({ prompt: 'login' }));
+    await headed(page, 'Anmelden');
+    await choose(page, 'Deutsch', 'English');
+    await headed(page, 'Sign in');
+  });
+
+  it('is that of the application, until the person chooses another one', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start({ ui_locales: 'de' }));
+    await headed(page, 'Anmelden');
+    await choose(page, 'Deutsch', 'English');
+    await headed(page, 'Sign in');
+    await page.getByLabel('Login name').fill(loginName);
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
+    await page.getByLabel('Password').fill(PASSWORD);
+    assert.equal(await languageOf(page), 'en');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await welcomed(page);
+  });
+
+  it('keeps the link of a mail when another language is chosen', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
+    await page.goto(`${stage.api.url}/ui/forgot`);
+    await page.getByLabel('Login name').fill(loginName);
+    await page.getByRole('button', { name: 'Send link' }).click();
+    await headed(page, 'Check your email');
+    await page.goto(await stage.mailedLink(t));
+    await headed(page, 'Choose a new password');
+    await page.getByLabel('New password', { exact: true }).fill('battery staple');
+    await page.getByLabel('Repeat new password').fill('another');
+    await page.getByRole('button', { name: 'Set password' }).click();
+    await page.getByRole('alert').waitFor();
+    await choose(page, 'English', 'Deutsch');
+    await headed(page, 'Neues Passwort festlegen');
+    await page.getByLabel('Neues Passwort', { exact: true }).fill('battery staple');
+    await page.getByLabel('Neues Passwort wiederholen').fill('battery staple');
+    await page.getByRole('button', { name: 'Passwort festlegen' }).click();
+    await headed(page, 'Ihr Passwort ist festgelegt');
+    assert.equal(await page.locator('.languages').count(), 0, 'it cannot be opened again');
+  });
+});
