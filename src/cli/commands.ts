@@ -12,6 +12,7 @@ import { causes, fix } from './commands/import-fixes.ts';
 import { items, report, signIns, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
 import { login, logout } from './commands/login.ts';
+import { mails } from './commands/mails.ts';
 import { members } from './commands/members.ts';
 import { orgs } from './commands/orgs.ts';
 import { passwordSources } from './commands/password-sources.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly CommandModule[] = [
   orgs,
   members,
   passwordSources,
+  mails,
   idps,
   tokens,
   clients,

@@ -2,8 +2,8 @@
  * The screen of the local mailbox, where mails are kept while no mail server is set.
  *
  * Mails hold codes with which one becomes their user, so only an IAM_OWNER sees them, who may give themselves every role.
- * Guarantee: the HTML of a mail is shown in a sandboxed frame without scripts, forms, our cookies or anything from the
- * network. Outside this mode, every address here answers 403.
+ * Guarantee: the HTML of a mail is shown in a sandboxed frame (shell/mail-frame.ts). Outside this mode, every address
+ * here answers 403.
  */
 import { type Request, type Response, Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
@@ -15,21 +15,13 @@ import { openSlots } from '../platform/http/slots.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
 import { empty, facts, headline, list, pages, parameter, queryOf, table, time } from './shell/blocks.ts';
+import { mailFrame, sendMailDocument } from './shell/mail-frame.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { MAILBOX } from './texts/mailbox.ts';
 
 const PAGE = 50;
 /** Listing reads the whole folder. */
 const listings = openSlots({ perCaller: 2, perOrg: 4, total: 4, id: 'CONSOLE-MAILBOX', what: 'lists of mails' });
-
-/** The policy of a mail's own document. A link in it opens a window of its own. */
-const MAIL_HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; " +
-    "base-uri 'none'; sandbox allow-popups allow-popups-to-escape-sandbox",
-  'X-Frame-Options': 'SAMEORIGIN',
-  'Content-Type': 'text/html; charset=utf-8',
-};
 
 export function mailboxScreens(deps: ScreenDeps): Router {
   const { consoleUrl, show } = deps;
@@ -64,7 +56,7 @@ export function mailboxScreens(deps: ScreenDeps): Router {
   router.get('/console/mailbox/:name/html', async (req, res) => {
     const { html } = await entryOf(req, res);
     if (html === undefined) throw new ApiError('NOT_FOUND', 'CONSOLE-MAIL', MAILBOX.notFound);
-    res.set(MAIL_HEADERS).send(html.replace(/<head>/i, '<head><base target="_blank">'));
+    sendMailDocument(res, html);
   });
   return router;
 }
@@ -99,7 +91,7 @@ function titleOf({ subject, html: markup }: MailboxEntry): string {
   return subject || (markup === undefined ? MAILBOX.textMessage : MAILBOX.title);
 }
 
-/** The HTML of the mail is a document of its own, in a frame that runs nothing: see MAIL_HEADERS. */
+/** The HTML of the mail is a document of its own, in a frame that runs nothing: see shell/mail-frame.ts. */
 function oneBody(consoleUrl: ConsoleUrl, entry: MailboxEntry): Html {
   const { name, to, at: written, text, html: markup } = entry;
   return html`${headline(titleOf(entry), { href: consoleUrl('/mailbox'), text: MAILBOX.title })}
@@ -113,7 +105,7 @@ ${
   markup === undefined
     ? undefined
     : html`<section class="card"><h2>${MAILBOX.asHtml}</h2>
-<iframe class="mail" title="${MAILBOX.asHtml}" src="${consoleUrl(`/mailbox/${name}/html`)}" sandbox="allow-popups allow-popups-to-escape-sandbox" loading="lazy"></iframe></section>`
+${mailFrame(MAILBOX.asHtml, consoleUrl(`/mailbox/${name}/html`))}</section>`
 }`;
 }
 

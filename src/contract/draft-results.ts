@@ -64,17 +64,27 @@ export const mailsPreview = z
           'Whether the domain of the sender has an SPF record, which says who may send its mails. `UNKNOWN`: DNS did not ' +
           'answer in time. Absent without a mail server.',
       }),
-    language: text().meta({ description: 'The language of the mails (BCP 47).' }),
+    language: text().meta({ description: 'The language of users who prefer none that there are texts in (BCP 47).' }),
     mails: z.array(
       z.object({
-        kind: z.enum(['verification', 'initialisation']),
+        kind: z.enum(['verification', 'initialisation', 'passkey']),
+        language: text().meta({ description: 'The language of this mail (BCP 47).' }),
+        users: count.optional().meta({
+          description: 'How many users of the latest check would get it. Absent before the first check.',
+        }),
         subject: text(),
         text: text(),
+        html: text().meta({ description: 'A document of its own. Show it in a sandboxed frame.' }),
         validForSeconds: count.meta({ description: 'How long its link works, from when the mail is written.' }),
       }),
     ),
   })
-  .meta({ id: 'ImportMailsPreview', description: 'An example of each mail; the code in its link is made up.' });
+  .meta({
+    id: 'ImportMailsPreview',
+    description:
+      'Each mail in the default language, and in each language that users of the latest check prefer. The code in its ' +
+      'link is made up.',
+  });
 
 /** Imports of a file that a draft has too. */
 export const earlierImports = z

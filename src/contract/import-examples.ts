@@ -113,8 +113,11 @@ export const exampleMailsPreview = {
   mails: [
     {
       kind: 'verification' as const,
+      language: 'en',
+      users: 12_000,
       subject: 'Acme: Confirm your email address',
       text: 'Hello,\n\nYour account at Acme was set up with this email address. Please confirm that it is yours.\n',
+      html: '<!doctype html>\n<html lang="en" dir="ltr">…</html>\n',
       validForSeconds: 259_200,
     },
   ],

@@ -48,6 +48,20 @@ export function isNotice(kind: MailKind | TellingKind): kind is NoticeKind {
   return NOTICES.has(kind);
 }
 
+/** Every kind of mail. */
+export const PREVIEW_KINDS = [
+  'verify_email',
+  'initialise',
+  'add_passkey',
+  'reset_password',
+  'how_to_sign_in',
+  'sign_in',
+  'factor_mail',
+  'confirm_change',
+  ...NOTICE_KINDS,
+] as const;
+export type PreviewKind = (typeof PREVIEW_KINDS)[number];
+
 /** Kinds that carry a link; the user types the codes of the others: of text messages, and for a sign-in. */
 export type LinkKind = Exclude<MailKind, TextKind | SignInKind | 'confirm_change'>;
 

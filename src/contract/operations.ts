@@ -12,6 +12,7 @@ import { idpLinkOperations } from './idp-links.ts';
 import { idpOperations } from './idps.ts';
 import { importOperations } from './imports.ts';
 import { machineOperations } from './machines.ts';
+import { mailOperations } from './mails.ts';
 import { memberOperations } from './members.ts';
 import type { Operation } from './operation.ts';
 import { organizationLimitOperations } from './organization-limits.ts';
@@ -50,6 +51,7 @@ export const FEATURES = [
     'Other systems that verify the passwords of imported users at their first sign-in.',
     passwordSourceOperations,
   ],
+  ['Mails', 'See mails as people get them, before any is sent.', mailOperations],
   ['Identity providers', 'External providers, such as Google, where users sign in.', idpOperations],
   ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
   ['Members', 'Roles in an organization and in the instance.', memberOperations],
@@ -83,6 +85,7 @@ export const CONTRACT = {
   ...signInMailOperations,
   ...draftOperations,
   ...passwordSourceOperations,
+  ...mailOperations,
   ...idpOperations,
   ...machineOperations,
   ...memberOperations,

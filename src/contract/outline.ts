@@ -110,6 +110,8 @@ export const OUTLINE = {
   testPasswordSource: { path: 'POST /management/v1/password_sources/{sourceId}/_test', who: { roles: ['ORG_OWNER'] }, tries: 'always' },
   endPasswordSource: { path: 'POST /management/v1/password_sources/{sourceId}/_end', who: { roles: ['ORG_OWNER'] } },
   removePasswordSource: { path: 'DELETE /management/v1/password_sources/{sourceId}', who: { roles: ['ORG_OWNER'] } },
+  previewMail: { path: 'POST /management/v1/mails/_preview', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
+  sendSampleMail: { path: 'POST /management/v1/mails/_sample', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] }, tries: 'always' },
   addIdp: { path: 'POST /management/v1/idps', who: { roles: ['ORG_OWNER'] } },
   listIdps: { path: 'GET /management/v1/idps', who: { roles: ['ORG_OWNER'] } },
   getIdp: { path: 'GET /management/v1/idps/{idpId}', who: { roles: ['ORG_OWNER'] } },

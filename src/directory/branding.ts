@@ -15,6 +15,7 @@ import {
   mergedBranding,
 } from '../contract/branding.ts';
 import type { Logo } from '../contract/logo.ts';
+import { type MailLook, mailLook } from '../messages/mail/branding.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
@@ -62,17 +63,28 @@ export async function brandingFor(
   branding: MergedBranding;
   languages: { organization: string | undefined; instance: string | undefined };
 }> {
-  const { rows } = await db.query<Pick<Row, 'orgId' | 'settings' | 'logoHash'>>({
-    name: 'branding-for',
-    text: `select org_id as "orgId", settings, logo_hash as "logoHash" from branding
-      where org_id = coalesce($1, (select org_id from users where id = $2)) or org_id is null
-      order by org_id nulls last`,
-    values: [orgId ?? null, userId ?? null],
-  });
+  const rows = await rowsFor(db, { orgId, userId });
   const own = rows.find((row) => row.orgId !== null);
   const instance = rows.find((row) => row.orgId === null);
   const languages = { organization: own?.settings.language, instance: instance?.settings.language };
   return { branding: mergedBranding(rows), languages };
+}
+
+/** How the mails of an organization look. @param baseUrl the public address */
+export async function mailLookFor(db: Db, orgId: string, baseUrl: string): Promise<MailLook> {
+  return mailLook(await rowsFor(db, { orgId }), baseUrl);
+}
+
+async function rowsFor(db: Db, { orgId, userId }: BrandingOf) {
+  const { rows } = await db.query<Pick<Row, 'orgId' | 'settings' | 'logoHash' | 'logoWidth' | 'logoHeight'>>({
+    name: 'branding-for',
+    text: `select org_id as "orgId", settings, logo_hash as "logoHash", logo_width as "logoWidth",
+        logo_height as "logoHeight" from branding
+      where org_id = coalesce($1, (select org_id from users where id = $2)) or org_id is null
+      order by org_id nulls last`,
+    values: [orgId ?? null, userId ?? null],
+  });
+  return rows;
 }
 
 /** The branding as it is shown, with what was set here. */

@@ -12,6 +12,7 @@ import { connectCalls, connectErrors } from '../contract/connect.ts';
 import { documentRoutes } from '../contract/publish.ts';
 import { auditRoutes } from '../directory/audit-routes.ts';
 import { brandingRoutes } from '../directory/branding-routes.ts';
+import { mailRoutes } from '../directory/mail-routes.ts';
 import { orgRoutes, webhookRoutes } from '../directory/organization-routes.ts';
 import { policyRoutes } from '../directory/policy-routes.ts';
 import type { Queues } from '../imports/queue/queues.ts';
@@ -123,6 +124,7 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   api.use(routed(identityRoutes(deps)));
   api.use(routed(policyRoutes(deps)));
   api.use(routed(brandingRoutes(deps)));
+  api.use(routed(mailRoutes(deps)));
   api.use(routed(importRoutes(deps)));
   api.use(routed(webhookRoutes(deps)));
   api.use(routed(passwordSourceRoutes(deps)));

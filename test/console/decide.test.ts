@@ -26,9 +26,21 @@ const DAY_MS = 24 * 3600_000;
 
 const MAILING = {
   ...{ from: 'Acme <no-reply@acme.example>', domain: 'acme.example', server: 'SMTP', spf: 'FOUND', language: 'en' },
+  mails: [],
+};
+
+const MAILS = {
   mails: [
-    { kind: 'verification', subject: 'Confirm it', text: 'Hello,', validForSeconds: 259_200 },
-    { kind: 'initialisation', subject: 'Set it up', text: 'Hello,', validForSeconds: 259_200 },
+    { kind: 'verification', language: 'en', users: 0, subject: 'Confirm it', text: 'Hello,', validForSeconds: 259_200 },
+    {
+      kind: 'initialisation',
+      language: 'en',
+      users: 3,
+      subject: 'Set it up',
+      text: 'Hello,',
+      validForSeconds: 259_200,
+    },
+    { kind: 'passkey', language: 'de', users: 1, subject: 'Einladung', text: 'Guten Tag,', validForSeconds: 259_200 },
   ],
 };
 
@@ -288,10 +300,17 @@ test('a cause has one best remedy; the others are folded', () => {
 
 test('the mails are shown with their sender, and it is said in red why they would not arrive', () => {
   const check = { mailKinds: { verification: 0, initialisation: 3 } };
-  const pageWith = (mailing: object) => pageOf(COUNTS, { check, mailing: { ...MAILING, ...mailing } });
+  const pageWith = (mailing: object) => pageOf(COUNTS, { check, mailing: { ...MAILING, ...MAILS, ...mailing } });
   const page = pageWith({});
-  assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*English.*<dd>3 days</s);
-  assert.match(page, /<summary>Preview: Set it up<\/summary><pre class="mail"/);
+  assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*<dd>3 days</s);
+  assert.match(page, /<summary>Preview: Set it up <span class="soft small">English, 3 users<\/span><\/summary>/);
+  assert.match(page, /<summary>Preview: Einladung <span class="soft small">German, 1 user<\/span><\/summary>/);
+  assert.match(
+    page,
+    /<iframe class="mail" title="[^"]*: Einladung" src="\/console\/imports\/new\/7\/mails\/passkey\/de" sandbox="allow-popups allow-popups-to-escape-sandbox"/,
+  );
+  assert.match(page, /<pre class="mail" tabindex="0" lang="de">/);
+  assert.match(page, /3 to choose a password.*1 to add a passkey/s);
   assert.doesNotMatch(page, /Confirm it|class="notice bad"/);
   assert.match(pageWith({ server: 'MAILBOX' }), /class="notice bad" role="alert">No mail server is set/);
   assert.match(pageWith({ spf: 'NONE' }), /class="notice bad" role="alert">acme\.example has no SPF record/);

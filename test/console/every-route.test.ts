@@ -20,6 +20,8 @@ const FIXED: Things = {
   remedy: ['drop-hash', 'leave-out'],
   name: ['mail-00000001.eml'],
   step: STEP_NAMES,
+  kind: ['initialisation'],
+  language: ['en'],
   credentialId: ['1'],
   source: ['auth0', 'csv'],
 };

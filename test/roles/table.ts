@@ -106,6 +106,8 @@ DELETE /management/v1/policies/password/complexity        200  ..3333331 .333.33
 GET    /management/v1/policies/default/password/complexity 200  ....33331 .333...31 433333331 _
 GET    /admin/v1/policies/password/complexity             200  .33333331 _         _         _
 PUT    /admin/v1/policies/password/complexity             400  .33333331 _         _         _
+POST   /management/v1/mails/_preview                      200  ....33331 .333...31 433333331 _
+POST   /management/v1/mails/_sample                       400  ...333331 .333..331 433333331 _
 GET    /management/v1/policies/login                      200  ....33331 .333...31 433333331 _
 POST   /management/v1/policies/login                      400  ..3333331 .333.3331 433333331 _
 PUT    /management/v1/policies/login                      400  ..3333331 .333.3331 433333331 _

@@ -24,6 +24,7 @@ import { confirm } from '../terminal/ask.ts';
 import { Failure, Interrupted, orAborted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Chosen, chooseFiles, confirmSource, describeFiles } from './choose.ts';
+import { readDraftMails, showDraftMails } from './mails.ts';
 import { convertOptions, type RunOptions, requireTimeout, wordsOf } from './options.ts';
 import { openGauge, openPlaces, openReading, type Places, type Reading, readFailures, readThrough } from './read.ts';
 import { groupLines, openPass, requireUsers, showSummary, Unsendable } from './summary.ts';
@@ -226,10 +227,12 @@ async function follow(session: Session, options: RunOptions, sent: Sent, check?:
   const draftId = check && accepted.importId;
   const result = check ?? (await watchImport(session, importId));
   const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
-  if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId } : {}), summary, failures });
+  const mails = draftId ? await readDraftMails(session, draftId) : [];
+  if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId, mails } : {}), summary, failures });
   else {
     const missing = options.dryRun ? missingLines(summary.missing) : [];
     showResult(out, result, [...missing, ...groupLines('Failed, by reason', failures)]);
+    await showDraftMails(session, mails, options.mailPreviews);
   }
   for (const line of adviceLines(options, failures, draftId)) out.line(line);
   options.shell.exitCode = exitCodeFor(result);

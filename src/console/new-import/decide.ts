@@ -68,7 +68,7 @@ ${verdict(check, causes)}${sameFiles(frame, view)}${bar('all', check.counts, 'ta
 ${signIns(frame, view)}
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}${tryForm(frame, view.tried)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
-${mailsCard(view, START)}
+${mailsCard(frame, view, START)}
 ${failures(frame, view)}
 ${blocked(view)}
 <div class="columns even">${speed(view)}${undo(view)}</div>

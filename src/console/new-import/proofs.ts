@@ -8,6 +8,7 @@ import { field, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { importOf, type Result } from '../shapes.ts';
 import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
+import { mailFrame } from '../shell/mail-frame.ts';
 import { MAILING, OUTLOOK, TRY } from '../texts/decide.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import type { Frame, Tried, WizardStep } from './frame.ts';
@@ -28,20 +29,21 @@ export function mailsDue({ mailKinds }: Result): number {
 }
 
 /** The mails that are due, who sends them, what they say, and when to send them. @param form the id of the form that starts */
-export function mailsCard({ plan, check, mailing, mailRate }: MailsView, form: string): Html {
-  const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
+export function mailsCard(frame: Frame, { plan, check, mailing, mailRate }: MailsView, form: string): Html {
+  const { verification, initialisation, passkey } = usersByKind(mailing);
   const due = mailsDue(check);
   const codes = check.signIn?.ways.MAIL_CODE ?? 0;
   const kinds = [
     ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
     ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
+    ...(passkey > 0 ? [DECIDE.passkey(count(passkey))] : []),
     ...(codes > 0 ? [MAILING.codes(codes, count(codes))] : []),
   ];
   const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
-  const sent = mailing.mails.filter(({ kind }) => (kind === 'verification' ? verification : initialisation) > 0);
+  const sent = mailing.mails.filter(({ users = 0 }) => users > 0);
   return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${kinds.length > 0 ? list(kinds, 'plain') : html`<p>${DECIDE.noMails}</p>`}
 ${due > 0 ? html`<p class="soft small">${takes}</p>` : undefined}
-${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${sent.map(preview)}` : undefined}
+${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${sent.map((mail) => preview(frame, mail))}` : undefined}
 ${
   due > 0
     ? html`${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, form)}`
@@ -59,7 +61,6 @@ function warnings({ server, spf, domain }: MailsView['mailing']): Html | undefin
 function sender({ from, mails: [mail] }: MailsView['mailing']): Fact[] {
   return [
     [MAILING.from, from],
-    [MAILING.language, MAILING.english],
     [MAILING.valid, mail && lifetime(mail.validForSeconds)],
   ];
 }
@@ -71,8 +72,25 @@ function lifetime(seconds: number): string {
   return Number.isInteger(days) ? OUTLOOK.days(days, count(days)) : duration(seconds * 1000);
 }
 
-function preview({ subject, text: body }: MailsView['mailing']['mails'][number]): Html {
-  return html`<details><summary>${MAILING.preview} ${subject}</summary><pre class="mail" tabindex="0">${body}</pre></details>`;
+type Mail = MailsView['mailing']['mails'][number];
+
+/** How many users would get each kind of mail, in all languages. */
+function usersByKind({ mails }: MailsView['mailing']): Record<Mail['kind'], number> {
+  const counts = { verification: 0, initialisation: 0, passkey: 0 };
+  for (const { kind, users = 0 } of mails) counts[kind] += users;
+  return counts;
+}
+
+/** The part of an address under which a mail is a document, for its frame. */
+export const MAIL_PATH = 'mails';
+
+/** A mail in one language: as text and as mail programs show it. */
+function preview({ consoleUrl, importId }: Frame, mail: Mail): Html {
+  const { kind, language, users = 0, subject, text: body } = mail;
+  const name = new Intl.DisplayNames('en', { type: 'language' }).of(language) ?? language;
+  const src = consoleUrl(`/imports/new/${importId}/${MAIL_PATH}/${kind}/${language}`);
+  return html`<details><summary>${MAILING.preview} ${subject} <span class="soft small">${MAILING.users(name, users, count(users))}</span></summary>
+${mailFrame(`${MAILING.asHtml}: ${subject}`, src)}<details><summary>${MAILING.asText}</summary><pre class="mail" tabindex="0" lang="${language}">${body}</pre></details></details>`;
 }
 
 /** The part of the step's address to which the form goes: it starts nothing, and is no step. */

@@ -9,12 +9,13 @@ import { sessionOf } from '../session.ts';
 import { type Draft, importOf, isDraft } from '../shapes.ts';
 import { importBadge } from '../shell/blocks.ts';
 import { openLive } from '../shell/live.ts';
+import { sendMailDocument } from '../shell/mail-frame.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
 import { discardPage } from './decide.ts';
 import { type Frame, marksOf, STEP_NAMES, type StepName, stepPage, stepPath, type WizardStep } from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
-import { TRY_PATH, tryTyped } from './proofs.ts';
+import { MAIL_PATH, TRY_PATH, tryTyped } from './proofs.ts';
 import { ACTS, VIEWS } from './steps.ts';
 
 const NEW = '/console/imports/new';
@@ -65,6 +66,12 @@ export function newImportScreens(deps: ScreenDeps): Router {
   router.post(`${ONE}/${TRY_PATH}`, async (req, res) => {
     const on = await open(deps, req, res, 'decide');
     if (on) await showOpen(deps, { ...on, tried: await tryTyped(on) });
+  });
+  router.get(`${ONE}/${MAIL_PATH}/:kind/:language`, async (req, res) => {
+    const { mails } = await sessionOf(res).api.call('previewImportMails', importOf(req));
+    const mail = mails.find(({ kind, language }) => kind === req.params.kind && language === req.params.language);
+    if (!mail) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
+    sendMailDocument(res, mail.html);
   });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
   router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
@@ -127,7 +134,13 @@ async function showOpen({ show }: ScreenDeps, on: WizardStep): Promise<void> {
   if (res.headersSent) return;
   const body = stepPage(on.frame, content);
   const title = `${STEPS[on.frame.step]} – ${STEPS.title}`;
-  show(req, res, { title, body, status: problem?.http ?? 200, scripts: UPLOAD_SCRIPTS });
+  show(req, res, {
+    title,
+    body,
+    status: problem?.http ?? 200,
+    scripts: UPLOAD_SCRIPTS,
+    frames: on.frame.step === 'decide',
+  });
 }
 
 function discarded({ consoleUrl }: WizardStep): Html {

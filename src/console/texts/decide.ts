@@ -89,10 +89,11 @@ const englishMailing = {
     `${domain} has no SPF record, so many mail programs treat these mails as spam. Add one in the DNS of ${domain} before you send them.`,
   unknownSpf: (domain: string) => `DNS did not say in time whether ${domain} has an SPF record.`,
   from: 'Sender',
-  language: 'Language',
-  english: 'English',
   valid: 'Links work for',
   preview: 'Preview:',
+  users: (language: string, n: number, count: string) => `${language}, ${users(n, count)}`,
+  asHtml: 'As mail programs show it',
+  asText: 'The same mail as text',
 };
 
 const englishTry = {

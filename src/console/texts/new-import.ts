@@ -309,6 +309,7 @@ const englishDecide = {
   mails: 'Emails',
   verification: (count: string) => `${count} to confirm an address`,
   initialisation: (count: string) => `${count} to choose a password`,
+  passkey: (count: string) => `${count} to add a passkey`,
   noMails: 'No email is due.',
   takes: (time: string, rate: string) => `Sending them takes about ${time} at ${rate} emails per second.`,
   unlimited: 'They are sent as fast as the mail server takes them; MAIL_RATE sets a limit.',

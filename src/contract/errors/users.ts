@@ -59,6 +59,12 @@ export const USER_ERRORS = {
   },
   'EMAIL-INVALID': invalid('new email address, or of the request for a code,'),
   'EMAIL-VERIFY': invalid('verification of an email address'),
+  'MAIL-PREVIEW-INVALID': invalid('request for a mail'),
+  'MAIL-NO-ADDRESS': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The caller has no verified email address. A sample goes to no other address.',
+    remedy: 'Verify your email address, or look at the mail with `_preview`. Machine users have no address.',
+  },
   'EMAIL-NONE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user has no email address.',

@@ -4,15 +4,17 @@ import type { z } from 'zod';
 import type { mailsPreview } from '../../contract/draft-results.ts';
 import { draftOperations as operations } from '../../contract/drafts.ts';
 import { parseDuration } from '../../contract/import-options.ts';
-import { pageLink } from '../../contract/link-templates.ts';
 import { orgsFor } from '../../contract/permissions.ts';
 import { type Asked, type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
+import { mailLookFor } from '../../directory/branding.ts';
 import { findOrgs } from '../../directory/organizations.ts';
+import { previewMail } from '../../messages/mail/preview.ts';
 import { openSender, type Sender } from '../../messages/mail/sender.ts';
-import { renderMail } from '../../messages/mail/texts.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportDryRuns } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { goneSignal } from '../../platform/http/errors.ts';
+import { languageFor } from '../../platform/messages/catalogue.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
@@ -146,9 +148,12 @@ async function readable<T>(answer: Promise<T>): Promise<T> {
   });
 }
 
-/** Of the kinds of `mailKinds` of a dry run. */
-const KINDS = { verification: 'verify_email', initialisation: 'initialise' } as const;
-const MADE_UP = { userName: 'ann', userId: 'ann', code: 'CODE' };
+/** Kinds of mail as the API names them, in the order in which they are shown. */
+const KINDS = [
+  ['verification', 'verify_email'],
+  ['initialisation', 'initialise'],
+  ['passkey', 'add_passkey'],
+] as const;
 
 /**
  * The mails that the import of a draft may send, and who sends them.
@@ -157,23 +162,43 @@ const MADE_UP = { userName: 'ann', userId: 'ann', code: 'CODE' };
  */
 async function previewMails(
   { pool, config, sender }: Pick<ImportDeps, 'pool' | 'config'> & { sender: () => Promise<Sender> },
-  { orgs }: Pick<Draft, 'orgs'>,
+  { orgs, checkId }: Pick<Draft, 'orgs' | 'checkId'>,
 ): Promise<z.input<typeof mailsPreview>> {
-  const [{ orgId, orgName }, from] = await Promise.all([firstOf(pool, orgs), sender()]);
+  const [org, from, counted] = await Promise.all([firstOf(pool, orgs), sender(), mailsOfCheck(pool, checkId)]);
+  const look = await mailLookFor(pool, org.id, config.baseUrl);
+  const language = languageFor(look.languages);
   const expiresAt = new Date(Date.now() + config.CODE_TTL_MS);
-  const { userName, userId, code } = MADE_UP;
-  const mails = (Object.keys(KINDS) as (keyof typeof KINDS)[]).map((name) => {
-    const kind = KINDS[name];
-    const link = pageLink(config.baseUrl, kind, { userId, orgId, code });
-    const { subject, text } = renderMail({ kind, displayName: '', orgName, userName, link, expiresAt });
-    return { kind: name, subject, text, validForSeconds: Math.floor(config.CODE_TTL_MS / 1000) };
+  const mails = KINDS.flatMap(([name, kind]) => {
+    const users = new Map<string, number>([[language, 0]]);
+    for (const [key, count] of Object.entries(counted ?? {})) {
+      const [of, preferred = language] = key.split(' ');
+      if (of === kind) users.set(preferred, (users.get(preferred) ?? 0) + count);
+    }
+    return [...users].map(([chosen, count]) => ({
+      kind: name,
+      ...(counted === undefined ? {} : { users: count }),
+      // The addresses are not verified yet, so no mail has a name.
+      ...previewMail(config, { kind, org, languages: { chosen }, look, expiresAt, displayName: '' }),
+      validForSeconds: Math.floor(config.CODE_TTL_MS / 1000),
+    }));
   });
-  return { ...from, language: 'en', mails };
+  return { ...from, language, mails };
+}
+
+/** How many users would get which mail, by kind and language (`Found` of run/dry-run.ts); undefined before a check. */
+async function mailsOfCheck(pool: Pool, checkId: string | undefined): Promise<Record<string, number> | undefined> {
+  if (checkId === undefined) return undefined;
+  const text = 'select mails, verifications, initialisations from import_dry_runs where import_id = $1';
+  type Counts = Pick<ImportDryRuns, 'verifications' | 'initialisations'> & { mails: Record<string, number> };
+  const [row] = (await pool.query<Counts>(text, [checkId])).rows;
+  if (!row || Object.keys(row.mails).length > 0) return row?.mails;
+  // A check of an earlier version, or nothing to send.
+  return { verify_email: row.verifications, initialise: row.initialisations };
 }
 
 /** An organization whose name is in the example: each of several has mails with its own. */
-async function firstOf(pool: Pool, orgs: readonly string[]): Promise<{ orgId: string; orgName: string }> {
+async function firstOf(pool: Pool, orgs: readonly string[]): Promise<{ id: string; name: string }> {
   const [orgId = ''] = orgs;
   const [org] = orgId === '' ? [] : await findOrgs(pool, [orgId]);
-  return { orgId, orgName: org?.name ?? '' };
+  return { id: orgId, name: org?.name ?? '' };
 }

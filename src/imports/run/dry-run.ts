@@ -6,6 +6,7 @@
  * item is judged, and no password is hashed for it.
  */
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { supported } from '../../platform/messages/catalogue.ts';
 import { publishBatch } from '../entries/outcome.ts';
 import { isInvited, isLeftOut } from '../entries/sign-in.ts';
 import {
@@ -24,6 +25,8 @@ export interface Found {
   /** Mails that would be sent; those that ask for a passkey count as initialisations. */
   verifications: number;
   initialisations: number;
+  /** The same mails by their kind and the language that the user prefers: `initialise de`; `initialise` without one. */
+  mails: Record<string, number>;
   /** New users with an id of their own, of which nobody looked whether another organization has it. */
   uncheckedIds: number;
 }
@@ -85,18 +88,44 @@ async function addBelongings(db: Db, entriesOf: string, judged: Verdict[]): Prom
 
 function foundOf(candidates: Candidates, judged: Verdict[]): Found {
   const { known } = candidates;
-  const mails = judged.map((verdict) => mailOf(candidates, verdict));
+  const mails: Record<string, number> = {};
+  for (const verdict of judged) {
+    const kind = mailOf(candidates, verdict);
+    if (kind === undefined) continue;
+    const key = `${kind} ${languageOf(verdict)}`.trimEnd();
+    mails[key] = (mails[key] ?? 0) + 1;
+  }
+  const all = Object.entries(mails);
+  const count = (counted: typeof all) => counted.reduce((sum, [, users]) => sum + users, 0);
+  const verifications = count(all.filter(([key]) => key.startsWith('verify_email')));
   // Whether or not another organization has the id.
   const isUnchecked = ({ item, state }: Verdict) => state === 'create' && !item.omitted.includes('userId');
   return {
-    verifications: mails.filter((mail) => mail === 'verify_email').length,
-    initialisations: mails.filter((mail) => mail === 'initialise').length,
+    verifications,
+    initialisations: count(all) - verifications,
+    mails,
     uncheckedIds: known ? judged.filter(isUnchecked).length : 0,
   };
 }
 
+/** The language of the mail as far as the user decides it; empty: they prefer none that there are texts in. */
+function languageOf(verdict: Verdict): string {
+  const columns = verdict.state === 'update' ? verdict.difference.next : verdict.item;
+  const wish = columns.preferred_language;
+  if (!wish) return '';
+  const known = languages.get(wish);
+  if (known !== undefined) return known;
+  const language = supported(wish) ?? '';
+  // A file may have any number of tags.
+  if (languages.size < MOST_TAGS) languages.set(wish, language);
+  return language;
+}
+
+const MOST_TAGS = 1000;
+const languages = new Map<string, string>();
+
 /** The mail that would be sent; for new users, by the rule of write-batch.ts. */
-function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'initialise' | undefined {
+function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'initialise' | 'add_passkey' | undefined {
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;
   if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
@@ -104,18 +133,24 @@ function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'ini
   const hasPassword = item.password_hash !== null || item.is_sealed;
   if (!mailsOf(candidates, item.org_id)({ hasPassword, links: item.links ?? [], facts: item.sign_in ?? 0 }))
     return undefined;
-  if (!hasPassword) return isLeftOut(item.sign_in, candidates) ? undefined : 'initialise';
-  if (isAsked) return 'initialise';
+  if (!hasPassword && isLeftOut(item.sign_in, candidates)) return undefined;
+  if (isAsked) return 'add_passkey';
+  if (!hasPassword) return 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }
 
 /** Adds up what a dry run counts. */
 export async function addFound(db: Db, importId: string, found: Found): Promise<void> {
-  const { verifications, initialisations, uncheckedIds } = found;
+  const { verifications, initialisations, uncheckedIds, mails } = found;
   if (verifications + initialisations + uncheckedIds === 0) return;
   await db.query(
     `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3,
-       unchecked_ids = unchecked_ids + $4 where import_id = $1`,
-    [importId, verifications, initialisations, uncheckedIds],
+       unchecked_ids = unchecked_ids + $4,
+       mails = (select coalesce(jsonb_object_agg(key, users), '{}') from (
+         select key, sum(value::int) as users
+         from (select * from jsonb_each_text(mails) union all select * from jsonb_each_text($5::jsonb)) counted
+         group by key) summed)
+     where import_id = $1`,
+    [importId, verifications, initialisations, uncheckedIds, JSON.stringify(mails)],
   );
 }

@@ -16,6 +16,7 @@ import {
   isNotice,
   type LinkKind,
   type MailKind,
+  type PreviewKind,
   pageLink,
   type SignInKind,
   type TellingKind,
@@ -35,6 +36,7 @@ import { type MailLook, mailLook } from './branding.ts';
 import type { MailBranding, MailContent } from './layout.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
 import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
+import { previewMail, validForMs } from './preview.ts';
 import type { MailOutcome } from './relay.ts';
 import { digitsOf } from './sign-in-codes.ts';
 import { takeText } from './text-cap.ts';
@@ -74,7 +76,7 @@ export interface RedeliveryRisk {
 export interface DeliverDeps {
   pool: Pool;
   secrets: Secrets;
-  config: Pick<Config, 'baseUrl' | 'MAIL_FROM' | 'SMS_PER_DAY'>;
+  config: Pick<Config, 'baseUrl' | 'MAIL_FROM' | 'SMS_PER_DAY' | 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
   transport: Transport;
   texts: TextTransport;
   settler: BatchCommitter;
@@ -213,8 +215,8 @@ async function isStillOurs({ pool, risk }: DeliverDeps, mail: LoadedMail, held: 
 const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdrawn' };
 
 /** The language of a mail is the user's, else the organization's, else the instance's; and English if none is known. */
-function languagesOf({ preferred_language: user }: LoadedMail, { languages }: MailLook): LanguageWishes {
-  return { user: user ?? undefined, ...languages };
+function languagesOf({ preferred_language: user, sample }: LoadedMail, { languages }: MailLook): LanguageWishes {
+  return { chosen: sample || undefined, user: user ?? undefined, ...languages };
 }
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
@@ -225,7 +227,10 @@ function prepare(deps: DeliverDeps, mail: LoadedMail, look: MailLook, code: stri
     return async (mayBegin) => ((await mayBegin()) ? deps.texts.send(message) : WITHDRAWN);
   }
   const facts = { displayName: nameFor(mail), orgName: mail.org_name ?? '', userName: mail.user_name };
-  const content = contentOf(deps.config, mail, kind, code, look.brandingFor(kind, facts));
+  const content =
+    mail.sample === null
+      ? contentOf(deps.config, mail, kind, code, look.brandingFor(kind, facts))
+      : sampleOf(deps.config, mail, kind, look);
   const composed = compose(deps.config, mail, content, look.senderName);
   return (mayBegin) => deps.transport.send(composed, mayBegin);
 }
@@ -260,6 +265,17 @@ function contentOf(
   const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
   const { user_name: userName } = mail;
   return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) }, branding);
+}
+
+function sampleOf(config: DeliverDeps['config'], mail: LoadedMail, kind: PreviewKind, look: MailLook): MailContent {
+  return previewMail(config, {
+    kind,
+    org: { id: mail.org_id, name: mail.org_name ?? '' },
+    languages: languagesOf(mail, look),
+    look,
+    expiresAt: new Date(mail.created_at.getTime() + validForMs(kind, config)),
+    displayName: nameFor(mail),
+  });
 }
 
 /** What the user signs in with, as the organization allows. */

@@ -10,7 +10,7 @@
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
 import type { StoredSettings } from '../../contract/branding.ts';
-import type { MailKind, NoticeKind, TellingKind } from '../../contract/link-templates.ts';
+import type { MailKind, NoticeKind, PreviewKind, TellingKind } from '../../contract/link-templates.ts';
 import { releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
 import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
@@ -90,6 +90,20 @@ export async function sendNotice(db: Db, { id }: { id: string }, kind: NoticeKin
 export async function sendFarewell(db: Db, user: { orgId: string; email: string }): Promise<void> {
   const text = `insert into mail_outbox (kind, org_id, address) values ('account_deleted', $1, $2)`;
   await db.query(text, [user.orgId, user.email]);
+}
+
+/** A mail with made-up facts to the user's verified address, as one of that organization; undefined if there is none. */
+export async function enqueueSample(
+  db: Db,
+  { kind, userId, orgId, language }: { kind: PreviewKind; userId: string; orgId: string; language: string },
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ email: string }>(
+    `with me as (select id, email from users where id = $2 and kind = 'human' and email is not null and email_verified),
+       sample as (insert into mail_outbox (kind, user_id, org_id, sample) select $1, id, $3, $4 from me)
+     select email from me`,
+    [kind, userId, orgId, language],
+  );
+  return rows[0]?.email;
 }
 
 /** The kind of mail that tells the users of an import who have not signed in how to do so. */
@@ -276,8 +290,13 @@ export interface LoadedMail
   /** What users of the organization sign in with. */
   sign_in_names: Organizations['sign_in_names'] | null;
   primary_domain: Organizations['primary_domain'] | null;
-  /** It tells how to sign in, and the user has done so, or no longer may; or its organization is deleted, as its user is. */
+  /**
+   * It tells how to sign in, and the user has done so, or no longer may; it is a sample, and the address is not verified
+   * any more; or its organization is deleted, as its user is.
+   */
   is_moot: boolean;
+  /** The language of a mail that the user sends to themselves to see it. */
+  sample: MailOutbox['sample'];
   /** How many recovery codes the user has left; null: they never had any. */
   recovery_left: UserFactors['recovery_left'] | null;
 }
@@ -288,10 +307,11 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     coalesce(m.address, case when m.kind::text in ('verify_phone', 'sign_in_text', 'factor_text') then u.phone else u.email end) as address,
     coalesce(u.email_verified and m.address is null, false) as verified,
     coalesce(u.id, '') as user_id, coalesce(u.user_name, '') as user_name, u.display_name, u.preferred_language,
-    coalesce(u.org_id, m.org_id) as org_id, o.name as org_name,
+    coalesce(m.org_id, u.org_id) as org_id, o.name as org_name, m.sample,
     o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active,
     o.sign_in_names, o.primary_domain,
-    m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN})
+    m.sample is null and m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN})
+      or m.sample is not null and not coalesce(u.email_verified, false)
       or m.user_id is null and (o.id is null or o.removed_at is not null) as is_moot,
     (select recovery_left from user_factors f where f.user_id = u.id) as recovery_left,
     array(select jsonb_build_object('orgId', b.org_id, 'settings', b.settings, 'logoHash', b.logo_hash,
@@ -303,7 +323,7 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
   left join lateral (select * from codes where id = m.code_id offset 0) c on true
   left join lateral (select * from users where id = m.user_id offset 0) u on true
-  left join lateral (select * from organizations where id = coalesce(u.org_id, m.org_id) offset 0) o on true
+  left join lateral (select * from organizations where id = coalesce(m.org_id, u.org_id) offset 0) o on true
   where ${IS_UNSENT} and (m.code_id is null or c.id is not null) and (u.id is not null or m.user_id is null)`;
 
 /** Loads mails that are still to be sent. Mails that have settled, or whose user was deleted, are left out. */

@@ -223,6 +223,7 @@ create table import_dry_runs (
   unchecked_ids integer not null default 0,
   entries_of bigint,
   judged_to integer not null default 0,
+  mails jsonb not null default '{}'::jsonb,
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
 );
@@ -497,6 +498,7 @@ create table mail_outbox (
   settled_at timestamp with time zone,
   address text,
   org_id text collate "C",
+  sample text,
   PRIMARY KEY (id)
 );
 

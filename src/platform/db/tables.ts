@@ -114,7 +114,7 @@ export interface ImportDispatch {
 
 export interface ImportDryRuns {
   import_id: string; hashes: unknown; verifications: number; initialisations: number; unchecked_ids: number;
-  entries_of: string | null; judged_to: number;
+  entries_of: string | null; judged_to: number; mails: unknown;
 }
 
 export interface ImportFailures {
@@ -214,7 +214,7 @@ export interface MailCounts {
 export interface MailOutbox {
   id: string; kind: MailKind; user_id: string | null; code_id: string | null; url_template: string | null;
   import_id: string | null; state: MailState; attempts: number; next_attempt_at: Date; last_error: string | null;
-  created_at: Date; settled_at: Date | null; address: string | null; org_id: string | null;
+  created_at: Date; settled_at: Date | null; address: string | null; org_id: string | null; sample: string | null;
 }
 
 export interface MailPace {

@@ -110,8 +110,8 @@ export function languageFor(wishes: LanguageWishes, among: readonly Language[] =
   return LANGUAGES[0];
 }
 
-/** Of a header `Accept-Language`, or of tags with spaces between them as in `ui_locales`. */
-function supported(wish: string, among: readonly Language[]): Language | undefined {
+/** The language of a header `Accept-Language`, or of tags with spaces between them as in `ui_locales`, if there is one. */
+export function supported(wish: string, among: readonly Language[] = LANGUAGES): Language | undefined {
   const tags = wish
     .trim()
     .replace(/\s*;\s*/g, ';')

@@ -203,3 +203,35 @@ test('a check counts the entries of its draft against the limit of users, withou
   const { state, draft } = await get(tooMany);
   assert.deepEqual([state, draft.error.details[0].id], ['IMPORT_STATE_DRAFT', 'ORG-LIMIT-USERS']);
 });
+
+test('the mails of a draft are shown in each language of its users, with how many get which', async () => {
+  const person = (name: string, preferredLanguage?: string, more: object = {}) =>
+    entry(name, {
+      profile: { firstName: 'Ann', lastName: 'Arbor', ...(preferredLanguage ? { preferredLanguage } : {}) },
+      email: { email: `${name}@example.com`, isEmailVerified: false },
+      ...more,
+    });
+  const users = [
+    ...[person('la-1', 'de'), person('la-2', 'de-CH'), person('la-3', 'en'), person('la-4', 'ja'), person('la-5')],
+    person('la-6', 'de', { hashedPassword: undefined }),
+  ];
+  const id = await draftOf(users);
+  const preview = async () => (await call('GET', `${id}/mails_preview`)).body;
+  type Mail = { kind: string; language: string; users?: number; subject: string; html: string; text: string };
+  const before: Mail[] = (await preview()).mails;
+  assert.deepEqual(
+    before.map(({ kind, language, users: n }) => `${kind} ${language} ${n}`),
+    ['verification en undefined', 'initialisation en undefined', 'passkey en undefined'],
+  );
+  await checked(id);
+  const { language, mails } = (await preview()) as { language: string; mails: Mail[] };
+  assert.equal(language, 'en');
+  assert.deepEqual(
+    mails.map((mail) => `${mail.kind} ${mail.language} ${mail.users}`),
+    ['verification en 3', 'verification de 2', 'initialisation en 0', 'initialisation de 1', 'passkey en 0'],
+  );
+  const german = mails.find((mail) => mail.kind === 'initialisation' && mail.language === 'de') as Mail;
+  assert.match(german.subject, /: Richten Sie Ihr Konto ein$/);
+  assert.match(german.text, /^Guten Tag,\n/);
+  assert.match(german.html, /<html lang="de" dir="ltr">/);
+});

@@ -83,17 +83,30 @@ describe('an entry that asks for a passkey', () => {
     return Object.fromEntries(rows.map(({ name, mail }) => [name, mail]));
   }
 
+  /** The mails of the last dry run by kind and language. */
+  let kinds: Record<string, number> = {};
+
   /** The initialisations and verifications that a dry run counts, and the mails that it predicts. */
   async function counted(writer: Pool): Promise<[number, number, number | undefined]> {
     const importId = await acceptImport(db.pool, PEOPLE, { special: { ...special('fail', true), ...LEAVES } });
     await specialStores(writer, SETTINGS).dry.write(importId, [...PEOPLE.keys()]);
     const { mailKinds, signIn } = (await readWithMore(writer, importId))?.more ?? {};
+    const { rows } = await db.pool.query('select mails from import_dry_runs where import_id = $1', [importId]);
+    kinds = rows[0].mails;
     return [mailKinds?.initialisation ?? 0, mailKinds?.verification ?? 0, signIn?.changes.GETS_MAIL];
   }
 
   it('is invited by mail, where a link is enough', async () => {
     assert.deepEqual(await counted(here), [5, 1, 6]);
-    assert.deepEqual(await mailsOf(here), INVITED);
+    const mails = await mailsOf(here);
+    assert.deepEqual(mails, INVITED);
+    // The kinds that are predicted are those that are sent.
+    const sent: Record<string, number> = {};
+    for (const mail of Object.values(mails)) {
+      const [kind = ''] = mail.split(' ');
+      sent[kind] = (sent[kind] ?? 0) + 1;
+    }
+    assert.deepEqual(kinds, sent);
   });
 
   it('gets the mail of every user, where passkeys cannot be used', async () => {

@@ -32,9 +32,15 @@ export interface Deliveries {
 }
 
 export const secrets = openSecrets(randomBytes(32).toString('base64'));
-const services = {
+export const services = {
   secrets,
-  config: { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>', SMS_PER_DAY: 0 },
+  config: {
+    baseUrl: 'https://id.example.org',
+    MAIL_FROM: 'Muster <no-reply@id.example.org>',
+    SMS_PER_DAY: 0,
+    CODE_TTL_MS: 259_200_000,
+    RESET_CODE_TTL_MS: 3_600_000,
+  },
   texts: openSmsGateway('http://127.0.0.1:1'),
   logger: pino({ level: 'silent' }),
   risk: openRedeliveryRisk({ since: () => false }),

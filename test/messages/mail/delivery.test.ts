@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Logger } from 'pino';
+import type { PreviewKind } from '../../../src/contract/link-templates.ts';
 import { limitsOf, usageOf } from '../../../src/directory/organization-limits.ts';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
-import { enqueueNotice, HOLD_MS, sendFarewell } from '../../../src/messages/mail/outbox.ts';
+import { enqueueNotice, enqueueSample, HOLD_MS, sendFarewell } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
 import { startSmtp, urlsIn } from '../../support/smtp.ts';
-import { secrets, useDeliveries } from './deliveries.ts';
+import { secrets, services, useDeliveries } from './deliveries.ts';
 import { addImport, addMail, addPerson, importCounts, outboxRow } from './rows.ts';
 
 describe('delivery over SMTP', () => {
@@ -57,6 +58,42 @@ describe('delivery over SMTP', () => {
     }
     const english = ['Reset your password', 'en', 'en'];
     assert.deepEqual(told, [['Setzen Sie Ihr Passwort zurück', 'de', 'de'], english, english]);
+  });
+
+  it('sends a sample to the verified address of the user alone, in its language and of its organization', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    await at.db.pool.query(`update users set email_verified = true, preferred_language = 'de', last_login_at = now()`);
+    await at.db.pool.query(
+      `insert into organizations (id, name, primary_domain, sequence) values ('o2', 'Other', 'o.local', 2)`,
+    );
+    const send = async (kind: PreviewKind, language: string) => {
+      await enqueueSample(at.db.pool, { kind, userId: 'u1', orgId: 'o2', language });
+      const { rows } = await at.db.pool.query('select max(id) as id from mail_outbox');
+      return { delivery: await at.deliver(rows[0].id), mail: at.smtp.mails.at(-1) };
+    };
+    const { delivery, mail } = await send('how_to_sign_in', 'en');
+    assert.deepEqual(
+      [delivery, mail?.to, (await mail?.parsed())?.subject],
+      ['sent', ['ann@example.com'], 'Other: How to sign in'],
+    );
+    const own = await send('sign_in', '');
+    const parsed = await own.mail?.parsed();
+    assert.equal(parsed?.subject, 'Other: Ihr Code für die Anmeldung');
+    assert.match(parsed?.text ?? '', /\n12345678\n/);
+    const sent = at.smtp.mails.length;
+    const { id } = (
+      await at.db.pool.query(
+        `insert into mail_outbox (kind, user_id, org_id, sample) values ('initialise', 'u1', 'o2', 'de') returning id`,
+      )
+    ).rows[0];
+    await at.db.pool.query('update users set email_verified = false');
+    assert.equal(await at.deliver(id), 'gone');
+    assert.equal(at.smtp.mails.length, sent);
+    assert.equal(
+      await enqueueSample(at.db.pool, { kind: 'initialise', userId: 'u1', orgId: 'o2', language: 'de' }),
+      undefined,
+    );
+    await at.db.pool.query(`delete from organizations where id = 'o2'`);
   });
 
   it("holds the user's display name only if it goes to their verified address", async () => {
@@ -201,7 +238,7 @@ describe('delivery over SMTP', () => {
     const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', importId });
     const lines: unknown[] = [];
     const logger = { error: (...line: unknown[]) => lines.push(line), warn() {} } as unknown as Logger;
-    const broken = { logger, config: { baseUrl: 'https://id.example.org', MAIL_FROM: '', SMS_PER_DAY: 0 } };
+    const broken = { logger, config: { ...services.config, MAIL_FROM: '' } };
     const last = RETRY_DELAYS_MS.length;
     for (let attempt = 0; attempt <= last; attempt++) {
       assert.equal(await at.deliver(outboxId, attempt, broken), 'retry');

@@ -25,6 +25,7 @@ import { type SmsGateway, startSmsGateway } from '../../support/sms.ts';
 import { urlsIn } from '../../support/smtp.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
+import { services } from './deliveries.ts';
 import { addMail, addOrg, addPerson, outboxRow } from './rows.ts';
 
 const PHONE = '+41791234567';
@@ -59,7 +60,7 @@ describe('text messages', () => {
   const addText = (codeTtlMs = 10 * MINUTE) => addMail(db.pool, { kind: 'verify_phone', userId: 'u1', codeTtlMs });
 
   function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: BatchCommitter } = {}) {
-    const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>', SMS_PER_DAY: 0 };
+    const { config } = services;
     const transport = openTransport({ DATA_DIR: dataDir });
     const deps = {
       pool: db.pool,

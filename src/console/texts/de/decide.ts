@@ -27,6 +27,7 @@ export const VERDICT = {
   shut: (count: string) => `${count} ohne Möglichkeit, sich anzumelden`,
   skipped: (n: number, count: string) => `${count} ${each(n, 'wird', 'werden')} übersprungen`,
   fail: (n: number, count: string) => `${count} ${each(n, 'schlägt', 'schlagen')} fehl`,
+  corrected: (n: number, count: string) => `${count} ${each(n, 'wurde', 'wurden')} seitdem korrigiert`,
   unchecked: (n: number, count: string) => `${count} ${each(n, 'wurde', 'wurden')} nicht geprüft`,
 };
 
@@ -88,9 +89,11 @@ export const MAILING = {
   unknownSpf: (domain: string) => `Das DNS hat nicht rechtzeitig gesagt, ob ${domain} einen SPF-Eintrag hat.`,
   from: 'Absender',
   language: 'Sprache',
-  english: 'Englisch',
   valid: 'Links gelten',
   preview: 'Vorschau:',
+  users: (language: string, n: number, count: string) => `${language}, ${users(n, count)}`,
+  asHtml: 'Wie Mailprogramme sie zeigen',
+  asText: 'Dieselbe E-Mail als Text',
 };
 
 export const TRY = {

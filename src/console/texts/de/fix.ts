@@ -70,6 +70,7 @@ export const FIX = {
   value: (field: string) => `Neuer Wert: ${field}`,
   save: 'Korrekturen speichern',
   good: 'Gut: Wird importiert, wenn noch einmal gesendet wird',
+  goodDraft: 'Gut: Wird importiert',
   gone: 'Bei dieser Ursache ist niemand mehr übrig.',
   next: 'Nächste Benutzer',
   noEdit: 'Das kann hier nicht eingegeben werden: Wählen Sie eine Abhilfe für alle zusammen.',

@@ -293,6 +293,8 @@ export const DECIDE = {
   corrected: 'Korrigiert',
   correctedHint:
     'Seit dieser Prüfung wurden Benutzer korrigiert. Sie werden importiert, wenn Sie starten. Prüfen Sie noch einmal, um zu sehen, ob es gelingt.',
+  outdated:
+    'Seit dieser Prüfung hat ein anderer Import begonnen und vielleicht einige dieser Benutzer angelegt. Prüfen Sie noch einmal, bevor Sie starten.',
   read: 'Gelesen',
   create: 'Anlegen',
   update: 'Aktualisieren',
@@ -310,6 +312,7 @@ export const DECIDE = {
   mails: 'E-Mails',
   verification: (count: string) => `${count}, um eine Adresse zu bestätigen`,
   initialisation: (count: string) => `${count}, um ein Passwort zu wählen`,
+  passkey: (count: string) => `${count}, um einen Passkey hinzuzufügen`,
   noMails: 'Es ist keine E-Mail nötig.',
   takes: (time: string, rate: string) => `Das Senden dauert etwa ${time} bei ${rate} E-Mails pro Sekunde.`,
   unlimited: 'Sie werden so schnell gesendet, wie der Mailserver sie annimmt. MAIL_RATE setzt eine Grenze.',
