@@ -74,9 +74,34 @@ const queue = z.object({
     .meta({ description: 'All Redis servers, if there are several.' }),
 });
 
+const spf = z.object({
+  state: z
+    .enum(['FOUND', 'NONE', 'SEVERAL', 'TOO_MANY_LOOKUPS', 'BROKEN_INCLUDE', 'ALLOWS_ALL', 'UNKNOWN'])
+    .meta({ description: '`BROKEN_INCLUDE`: `include` has no SPF record of its own. `UNKNOWN`: DNS did not answer.' }),
+  record: z.string().optional(),
+  lookups: count().optional().meta({ description: 'Terms that a receiver asks DNS for; at most 10 are allowed.' }),
+  include: z.string().optional(),
+});
+const dkim = z.object({
+  state: z
+    .enum(['FOUND', 'NONE', 'SEVERAL', 'REVOKED', 'NO_SELECTOR', 'UNKNOWN'])
+    .meta({ description: '`NO_SELECTOR`: `MAIL_DKIM_SELECTOR` is not set.' }),
+  name: z.string().optional(),
+});
+const dmarc = z.object({
+  state: z.enum(['FOUND', 'NONE', 'SEVERAL', 'INVALID', 'UNKNOWN']),
+  name: z.string().optional().meta({ description: 'Where the record is, or would be.' }),
+  policy: z.enum(['none', 'quarantine', 'reject']).optional(),
+});
+const sender = z.object({ domain: z.string(), spf, dkim, dmarc });
+
 const mail = z.object({
   transport: z.enum(['smtp', 'files']),
   smtp: z.object({ answers: z.boolean(), reason: z.string().optional() }).optional(),
+  sender: sender.optional().meta({
+    description:
+      'What DNS says about the domain of `MAIL_FROM`. Absent without a mail server, and for a name without a dot.',
+  }),
   pending: count(),
   failedLastWeek: count(),
 });
@@ -171,6 +196,10 @@ export type TimeLimit = keyof ServerFacts['timeouts'];
 export type QueueFacts = z.output<typeof queue>;
 export type ReplicaFacts = z.output<typeof replica>;
 export type MailFacts = z.output<typeof mail>;
+export type SenderFacts = z.output<typeof sender>;
+export type SpfFacts = z.output<typeof spf>;
+export type DkimFacts = z.output<typeof dkim>;
+export type DmarcFacts = z.output<typeof dmarc>;
 export type ProxyFacts = NonNullable<Diagnostics['proxy']>;
 export type FirstStartSetting = (typeof FIRST_START_SETTINGS)[number];
 export type WorkerView = z.output<typeof worker>;
@@ -210,7 +239,18 @@ const example: z.input<typeof diagnostics> = {
       failsToSave: false,
     },
   },
-  mail: { transport: 'smtp', smtp: { answers: false, reason: 'ECONNREFUSED' }, pending: 3, failedLastWeek: 0 },
+  mail: {
+    transport: 'smtp',
+    smtp: { answers: false, reason: 'ECONNREFUSED' },
+    sender: {
+      domain: 'acme.example',
+      spf: { state: 'FOUND', record: 'v=spf1 include:mail.example -all', lookups: 1 },
+      dkim: { state: 'FOUND', name: 's1._domainkey.acme.example' },
+      dmarc: { state: 'NONE', name: '_dmarc.acme.example' },
+    },
+    pending: 3,
+    failedLastWeek: 0,
+  },
   proxy: { address: '203.0.113.7', forwarded: 1 },
   encryptionKey: { opensSigningKeys: true },
   limits: {
@@ -245,7 +285,7 @@ export const diagnosticsOperations = operations({
     of: 'instance',
     summary: 'Get diagnostics of the service and its stores',
     description:
-      '`muster doctor` evaluates this report. For it, the service also connects and logs in to the mail server. ' +
+      '`muster doctor` evaluates this report. For it, the service also connects and logs in to the mail server, and asks DNS for the records of the sender. ' +
       'Values that cannot be read within a few seconds are omitted.',
     answers: { 200: { schema: diagnostics, example } },
   },

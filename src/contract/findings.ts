@@ -8,6 +8,7 @@ import type {
   ReplicaFacts,
 } from './diagnostics.ts';
 import { type Finding, many, number, ok, problem, size, skipped, warning } from './finding.ts';
+import { checkSender } from './sender-findings.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
 /** Above this share of the limit, a large import may be refused. */
@@ -32,6 +33,7 @@ export function checkService(facts: Diagnostics): Finding[] {
     ...checkReplica(facts.replica),
     ...checkQueue(facts.queue),
     ...checkMail(facts.mail),
+    ...checkSender(facts.mail.sender),
     ...checkProxy(facts.proxy),
     ...checkProviders(facts.identityProviders),
     checkKey(facts),

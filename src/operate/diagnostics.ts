@@ -15,6 +15,7 @@ import {
   type ProxyFacts,
   type QueueFacts,
   type ReplicaFacts,
+  type SenderFacts,
   type ServerFacts,
   type WorkerView,
 } from '../contract/diagnostics.ts';
@@ -24,6 +25,8 @@ import type { QueueName, Queues } from '../imports/queue/queues.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { readMissingRights } from '../imports/queue/redis-rights.ts';
 import { type LiveWorker, listWorkers } from '../imports/status/workers.ts';
+import { domainOf } from '../messages/mail/sender.ts';
+import { readSenderRecords } from '../messages/mail/sender-records.ts';
 import { verifySmtp } from '../messages/mail/verify-smtp.ts';
 import type { Config } from '../platform/config.ts';
 import { EVERY_SESSION } from '../platform/db/client.ts';
@@ -145,7 +148,7 @@ async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
   const [postgres, queue, mail, opensKeys, waiting, replica, unusedSettings, identityProviders] = await Promise.all([
     postgresFacts(pool),
     queueFacts(deps),
-    mailFacts(pool, config.SMTP_URL),
+    mailFacts(pool, config, config.MAIL_DNS_SERVERS),
     canOpenKeys({ pool, secrets }),
     backlog(pool),
     reads.replica && replicaFacts(pool, reads.replica),
@@ -287,14 +290,30 @@ export function replicaFacts(primary: Db, replica: Db): Promise<ReplicaFacts> {
   return readReplica(primary, replica).catch(() => ({ answers: false }));
 }
 
-/** @param smtpUrl absent: mails are kept as files */
-export async function mailFacts(db: Db, smtpUrl: string | undefined): Promise<MailFacts> {
-  const [smtp, pending, failedLastWeek] = await Promise.all([
-    smtpUrl === undefined ? undefined : verifySmtp(smtpUrl),
+/** @param servers of DNS, `address:port`; default: the servers of this machine */
+export async function mailFacts(db: Db, config: SenderConfig, servers?: readonly string[]): Promise<MailFacts> {
+  const [smtp, sender, pending, failedLastWeek] = await Promise.all([
+    config.SMTP_URL === undefined ? undefined : verifySmtp(config.SMTP_URL),
+    senderFacts(config, servers),
     count(db, `state = 'pending'`),
     count(db, `state = 'failed' and settled_at > now() - interval '7 days'`),
   ]);
-  return { transport: smtp ? 'smtp' : 'files', ...(smtp ? { smtp } : {}), pending, failedLastWeek };
+  return {
+    transport: smtp ? 'smtp' : 'files',
+    ...(smtp ? { smtp } : {}),
+    ...(sender ? { sender } : {}),
+    pending,
+    failedLastWeek,
+  };
+}
+
+type SenderConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'MAIL_DKIM_SELECTOR'>;
+
+/** What DNS says about the sender; undefined without a mail server, and for a domain that has no place in public DNS. */
+export async function senderFacts(config: SenderConfig, servers?: readonly string[]): Promise<SenderFacts | undefined> {
+  const domain = domainOf(config.MAIL_FROM);
+  if (config.SMTP_URL === undefined || !domain.includes('.')) return undefined;
+  return readSenderRecords({ domain, selector: config.MAIL_DKIM_SELECTOR, servers });
 }
 
 async function count(db: Db, condition: string): Promise<number> {

@@ -6,7 +6,7 @@
  */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { FirstStartSetting, PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
+import type { FirstStartSetting, PostgresFacts, ReplicaFacts, SenderFacts } from '../contract/diagnostics.ts';
 import { findOrg } from '../directory/organizations.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { readMissingRights } from '../imports/queue/redis-rights.ts';
@@ -18,7 +18,7 @@ import { openSecrets } from '../platform/encryption.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { INSTANCE_ORG, unusedFirstStartSettings } from '../signin/bootstrap.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
-import { postgresFacts, readReplica } from './diagnostics.ts';
+import { postgresFacts, readReplica, senderFacts } from './diagnostics.ts';
 import { keptKey, missingKeyIds } from './known-keys.ts';
 
 /** The facts that were read, or the reason why they could not be read. */
@@ -38,20 +38,30 @@ export interface LocalFacts {
   missingRights: string[];
   /** Absent if mails are kept as files. */
   smtp?: SmtpAnswer;
+  /** Absent without a mail server. */
+  sender?: SenderFacts;
   dataDir: { path: string; isWritable: boolean; freeBytes: number };
 }
 
 /** Reads all facts. Never throws because a store does not answer. */
 export async function localFacts(config: Config): Promise<LocalFacts> {
   const { REDIS_URL, SMTP_URL } = config;
-  const [database, redis, missingRights, smtp, dataDir] = await Promise.all([
+  const [database, redis, missingRights, smtp, sender, dataDir] = await Promise.all([
     lookAtDatabase(config),
     REDIS_URL === undefined ? undefined : readRedisNodes(REDIS_URL),
     REDIS_URL === undefined ? [] : readMissingRights(REDIS_URL, config.QUEUE_PREFIX),
     SMTP_URL === undefined ? undefined : verifySmtp(SMTP_URL),
+    senderFacts(config, config.MAIL_DNS_SERVERS),
     lookAtFolder(resolve(config.DATA_DIR)),
   ]);
-  return { ...database, missingRights, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
+  return {
+    ...database,
+    missingRights,
+    ...(redis ? { redis } : {}),
+    ...(smtp ? { smtp } : {}),
+    ...(sender ? { sender } : {}),
+    dataDir,
+  };
 }
 
 async function look<T>(facts: Promise<T>): Promise<FactsOrReason<T>> {
@@ -67,7 +77,7 @@ const PATIENCE_MS = 5000;
 
 async function lookAtDatabase(
   config: Config,
-): Promise<Omit<LocalFacts, 'redis' | 'missingRights' | 'smtp' | 'dataDir'>> {
+): Promise<Omit<LocalFacts, 'redis' | 'missingRights' | 'smtp' | 'sender' | 'dataDir'>> {
   const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
   if (embedded && embedded.state !== 'running') {
     return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };

@@ -35,6 +35,8 @@ export const WORKER_ROLE_NAMES = [
 const RATIO = 'must be a number from 0 to 1';
 /** An address, alone or in angle brackets after a name. */
 const SENDER = /^(?:[^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)\s*$/;
+/** An IPv4 address, or an IPv6 address (in brackets before a port), with a port or without. */
+const DNS_SERVER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*|\[[0-9a-f:]+\](?::\d{1,5})?)$/i;
 const SENDER_FORM = 'must be an address, such as Example <no-reply@example.com>';
 const ORIGINS = 'must be origins such as https://login.example.com, separated by commas';
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
@@ -122,6 +124,18 @@ const schema = z.object({
 
   /** Sender of every mail. */
   MAIL_FROM: z.string().regex(SENDER, SENDER_FORM).default('Muster <no-reply@localhost>'),
+  /** Selector of the DKIM key that the mail server signs with; `muster doctor` checks its record. Absent: not checked. */
+  MAIL_DKIM_SELECTOR: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i, 'must be a selector such as s1')
+    .max(100)
+    .optional(),
+  /** DNS servers that are asked for the records of the sender, `address` or `address:port`; absent: those of the machine. */
+  MAIL_DNS_SERVERS: z
+    .string()
+    .transform((list) => list.split(/[\s,]+/).filter((server) => server !== ''))
+    .pipe(z.array(z.string().regex(DNS_SERVER, 'must be IP addresses, such as 192.0.2.53 or [2001:db8::53]:53')).min(1))
+    .optional(),
   /** Mails per second over all workers; 0: no limit. */
   MAIL_RATE: int(0, 100_000).default(0),
   /** Mails per second of one import; 0: no limit. Imports take turns at sending mails. */

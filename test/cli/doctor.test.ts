@@ -18,6 +18,7 @@ import { migrateQueue } from '../../src/imports/queue/schema.ts';
 import { reportWorker } from '../../src/imports/status/workers.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
+import { startDns } from '../support/dns.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Finished, runMuster } from '../support/processes/muster.ts';
 import { type Service, type ServiceOptions, startService } from '../support/processes/service.ts';
@@ -271,6 +272,13 @@ test('certificates', async (t) => {
 test('--local checks from the server’s machine, with its settings', async (t) => {
   const smtp = await startSmtp();
   t.after(() => smtp.stop());
+  const dns = await startDns({
+    'good.example': ['v=spf1 ip4:192.0.2.1 -all'],
+    's1._domainkey.good.example': ['v=DKIM1; p=AAAA'],
+    '_dmarc.good.example': ['v=DMARC1; p=quarantine'],
+    'two.example': ['v=spf1 -all', 'v=spf1 mx -all'],
+  });
+  t.after(() => dns.stop());
   const database = await testDatabase();
   t.after(() => database.drop());
   const folder = await mkdtemp(join(tmpdir(), 'muster-data-'));
@@ -279,7 +287,9 @@ test('--local checks from the server’s machine, with its settings', async (t) 
     DATABASE_URL: database.url,
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     SMTP_URL: smtp.url,
-    MAIL_FROM: 'Muster <no-reply@example.com>',
+    MAIL_FROM: 'Muster <no-reply@good.example>',
+    MAIL_DKIM_SELECTOR: 's1',
+    MAIL_DNS_SERVERS: dns.address,
     DATA_DIR: folder,
   };
   const local = (env: Record<string, string>) => doctor(env, '--local');
@@ -291,9 +301,27 @@ test('--local checks from the server’s machine, with its settings', async (t) 
     const names = told.findings.map(({ name }) => name);
     const queue = redisUrl() ? 'redis' : 'queue';
     assert.deepEqual(names, [
-      ...['this command', 'configuration', 'postgresql', 'postgresql', 'encryption key', queue, 'mail', 'data folder'],
+      ...[
+        'this command',
+        'configuration',
+        'postgresql',
+        'postgresql',
+        'encryption key',
+        queue,
+        'mail',
+        'spf',
+        'dkim',
+        'dmarc',
+        'data folder',
+      ],
     ]);
     assert.match(told.of('data folder')?.message as string, / free$/);
+  });
+  await t.test('what DNS lacks of the sender is named, with what to put there', async () => {
+    const told = await local({ ...good, MAIL_FROM: 'no-reply@two.example' });
+    assert.deepEqual([told.code, problems(told)], [1, ['spf', 'dkim']]);
+    assert.match(told.of('spf')?.message as string, /two\.example has several SPF records/);
+    assert.match(told.of('dmarc')?.advice as string, /TXT record to _dmarc\.two\.example: "v=DMARC1; p=none;/);
   });
   await t.test('every invalid setting is named', async () => {
     const told = await local({ ...good, PORT: 'eighty', REDIS_URL: 'mysql://x', WORKERS: '-1' });

@@ -61,6 +61,9 @@ describe('the mails on Decide', () => {
     const policy = answer.headers()['content-security-policy'] ?? '';
     assert.match(policy, /default-src 'none'.*sandbox allow-popups/);
     assert.doesNotMatch(policy, /allow-scripts|allow-same-origin/);
-    assert.equal((await who.request.get(`${world.api.url}/console/imports/new/${importId}/mails/initialisation/xx`)).status(), 404);
+    assert.equal(
+      (await who.request.get(`${world.api.url}/console/imports/new/${importId}/mails/initialisation/xx`)).status(),
+      404,
+    );
   });
 });

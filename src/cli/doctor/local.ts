@@ -7,6 +7,7 @@ import {
   encryptionKeyFinding,
   keptAsFiles,
 } from '../../contract/findings.ts';
+import { checkSender } from '../../contract/sender-findings.ts';
 import { checkConnections, checkNodes, checkPostgres, checkRedis, lacksRights } from '../../contract/store-findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
@@ -35,6 +36,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
   if (facts.encryptionKey) yield encryptionKeyFinding(facts.encryptionKey);
   yield* redisFindings(facts);
   yield facts.smtp ? checkSmtp(facts.smtp) : keptAsFiles();
+  yield* checkSender(facts.sender);
   yield* folderFindings(facts);
   yield* checkFirstStart(facts.unusedSettings);
 }

@@ -35,7 +35,7 @@ import { DraftFiles, openTus } from './tus.ts';
 
 export function draftRoutes(deps: ImportDeps & Pick<TryDeps, 'hasher' | 'logger'>): Router {
   const { pool, config, secrets } = deps;
-  const sender = openSender(config);
+  const sender = openSender(config, config.MAIL_DNS_SERVERS);
   const router = Router();
   const most = config.MAX_IMPORT_BYTES;
   const ttlMs = parseDuration(config.DRAFT_TTL) as number;

@@ -1,13 +1,12 @@
 /**
  * Who sends the mails: the sender's address, whether there is a mail server, and whether the domain of the sender has an
- * SPF record (RFC 7208). Without one, most receivers treat the mails as spam.
+ * SPF record (sender-records.ts). Without one, most receivers treat the mails as spam.
  *
- * Guarantee: DNS is asked for at most two seconds, and once in five minutes for all who ask. What DNS does not answer is
- * unknown, never missing.
+ * Guarantee: DNS is asked once in five minutes for all who ask.
  */
-import { Resolver } from 'node:dns/promises';
 import addressparser from 'nodemailer/lib/addressparser';
 import type { Config } from '../../platform/config.ts';
+import { readSpf } from './sender-records.ts';
 
 export interface Sender {
   /** `Name <address>` */
@@ -20,11 +19,7 @@ export interface Sender {
 
 export type Spf = 'FOUND' | 'NONE' | 'UNKNOWN';
 
-const TRY_MS = 900;
-const TRIES = 2;
 const KEPT_MS = 5 * 60_000;
-/** There is no such domain, or it has no record of this type. */
-const MISSING = ['ENOTFOUND', 'ENODATA'];
 
 /** @param servers of DNS, `address:port`; default: the servers of this machine */
 export function openSender(
@@ -41,18 +36,14 @@ export function openSender(
   };
 }
 
-function domainOf(from: string): string {
+/** The domain of a sender, `Name <address>`. */
+export function domainOf(from: string): string {
   const address = addressparser(from, { flatten: true })[0]?.address ?? '';
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
+/** Whether there is one: `muster doctor` says what may be wrong with it. */
 async function spfOf(domain: string, servers: readonly string[] | undefined): Promise<Spf> {
-  const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES });
-  if (servers) resolver.setServers(servers);
-  try {
-    const records = await resolver.resolveTxt(domain);
-    return records.some((parts) => /^v=spf1(?: |$)/i.test(parts.join(''))) ? 'FOUND' : 'NONE';
-  } catch (error) {
-    return MISSING.includes((error as NodeJS.ErrnoException).code ?? '') ? 'NONE' : 'UNKNOWN';
-  }
+  const { state } = await readSpf({ domain, servers });
+  return state === 'NONE' || state === 'UNKNOWN' ? state : 'FOUND';
 }
