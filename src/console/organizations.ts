@@ -33,6 +33,7 @@ import {
 } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import type { ConsoleUrl } from './shell/show.ts';
+import { BRANDING } from './texts/branding.ts';
 import { MEMBERS, ORG_CHANGES, ORGS } from './texts/organizations.ts';
 import { PROVIDERS } from './texts/providers.ts';
 import { userNames } from './users/list.ts';
@@ -144,6 +145,7 @@ async function showOne(
     mayChange: may(caller, 'deactivateOrg'),
     mayLimit: may(caller, 'setOrgLimits'),
     mayProviders: may(caller, 'listIdps', org.id),
+    mayBrand: may(caller, 'updateBranding', org.id),
     limits,
     maySetLogin: may(caller, 'updateLoginPolicy', org.id),
     login,
@@ -324,6 +326,8 @@ interface OrgPage {
   mayChange: boolean;
   /** Whether the person may manage its identity providers. */
   mayProviders: boolean;
+  /** Whether the person may change its name and look. */
+  mayBrand: boolean;
   /** Whether the person may set its limits. */
   mayLimit: boolean;
   /** Whether the person may set how its users sign in. */
@@ -342,6 +346,7 @@ function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
   const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
 <a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>
 ${page.mayProviders ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/providers`)}">${PROVIDERS.title}</a>` : undefined}
+${page.mayBrand ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/branding`)}">${BRANDING.title}</a>` : undefined}
 ${
   page.mayChange
     ? changesOf(org).map(

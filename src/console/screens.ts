@@ -5,6 +5,7 @@
 import { Router } from 'express';
 import type { OperationId } from '../contract/operations.ts';
 import { administratorScreens } from './administrators.ts';
+import { brandingScreens } from './branding.ts';
 import { clientScreens } from './clients.ts';
 import { credentialScreens } from './credentials.ts';
 import type { ScreenDeps } from './deps.ts';
@@ -49,6 +50,7 @@ export const SCREENS: readonly Screen[] = [
       Router()
         .use(organizationScreens(deps))
         .use(organizationStateScreens(deps))
+        .use(brandingScreens(deps))
         .use(providerScreens(deps))
         .use(credentialScreens(deps)),
   },

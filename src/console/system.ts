@@ -11,6 +11,7 @@ import { sessionOf } from './session.ts';
 import { duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
+import { BRANDING } from './texts/branding.ts';
 import { LOGIN_POLICY } from './texts/organizations.ts';
 import { PROVIDERS } from './texts/providers.ts';
 import { FINDING_STATES, SYSTEM } from './texts/system.ts';
@@ -54,6 +55,7 @@ function systemBody(consoleUrl: ConsoleUrl, page: SystemPage): Html {
     html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
 <a class="button quiet" href="${consoleUrl('/system/providers')}">${PROVIDERS.title}</a>
 <a class="button quiet" href="${consoleUrl('/system/login')}">${LOGIN_POLICY.title}</a>
+<a class="button quiet" href="${consoleUrl('/system/branding')}">${BRANDING.title}</a>
 <a class="button quiet" href="${consoleUrl('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
   )}
 <section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod';
 import { emailAddress, language, requiredText } from '../platform/fields.ts';
-import { type ChosenColors, COLOR, palettes } from '../platform/html/palette.ts';
+import { type ChosenColors, COLOR, isShifted, palettes } from '../platform/html/palette.ts';
 import { readLogo } from './logo.ts';
 import { operations } from './operation.ts';
 import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
@@ -218,7 +218,12 @@ const policy = z
       description:
         'The colours that pages have: where a chosen one could not be read (under 4.5:1), it is made darker or lighter.',
     }),
-    isShifted: z.boolean().meta({ description: 'Whether a chosen colour is shown darker or lighter somewhere.' }),
+    isShifted: z
+      .boolean()
+      .meta({
+        description:
+          'Whether a chosen colour is shown darker or lighter, in light or, with the theme `dark`, in the dark.',
+      }),
     own: z
       .array(z.enum(BRANDING_FIELDS))
       .meta({ description: 'The fields that the organization, or here the instance, has set itself.' }),
@@ -238,7 +243,7 @@ const answers = {
         links: { help: 'https://acme.example/help' },
         texts: {},
         colors: palettes(CHOSEN),
-        isShifted: true,
+        isShifted: isShifted(CHOSEN, palettes(CHOSEN)),
         own: ['name', 'primaryColor', 'backgroundColor', 'links.help'],
         isDefault: false,
       },

@@ -12,6 +12,7 @@ import { LOGO_PATH } from '../messages/mail/branding.ts';
 import type { Config } from '../platform/config.ts';
 import { isStoreFault } from '../platform/db/faults.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { ApiError } from '../platform/errors.ts';
 import { currentBranding, setBranding } from '../platform/html/branding.ts';
 import { wishFor } from '../platform/messages/catalogue.ts';
 
@@ -42,10 +43,11 @@ export function instanceBranding(deps: BrandingDeps): RequestHandler {
   };
 }
 
-/** Gives the branding to pages for errors; mount it before what shows them. */
+/** Gives the branding to pages for errors; mount it before what shows them. A refused attempt costs no statement. */
 export function brandErrors(deps: BrandingDeps): ErrorRequestHandler {
   return async (error: unknown, _req, _res, next) => {
-    if (!currentBranding() && !isStoreFault(error)) await showBrandingOf(deps, {});
+    const isRefused = error instanceof ApiError && error.http === 429;
+    if (!currentBranding() && !isRefused && !isStoreFault(error)) await showBrandingOf(deps, {});
     next(error);
   };
 }

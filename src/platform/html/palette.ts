@@ -48,10 +48,29 @@ export interface ChosenColors {
   backgroundColor?: string | undefined;
 }
 
-/** What look.css has, and which way colours move to be read on it. */
+/**
+ * What look.css has, which way colours move to be read on it, and the contrast of text with the page: in the dark the
+ * page is as dark as the card, or a pale background would be a grey that is lighter than everything on it.
+ */
 const SCHEMES = {
-  light: { card: '#ffffff', page: '#f3f5f9', soft: '#535b6c', accent: '#1f4fd8', onAccent: '#ffffff', away: -1 },
-  dark: { card: '#171c25', page: '#0f1218', soft: '#aab3c4', accent: '#8fb0ff', onAccent: '#0d1325', away: 1 },
+  light: {
+    card: '#ffffff',
+    page: '#f3f5f9',
+    soft: '#535b6c',
+    accent: '#1f4fd8',
+    onAccent: '#ffffff',
+    away: -1,
+    behind: 4.5,
+  },
+  dark: {
+    card: '#171c25',
+    page: '#0f1218',
+    soft: '#aab3c4',
+    accent: '#8fb0ff',
+    onAccent: '#0d1325',
+    away: 1,
+    behind: 8,
+  },
 } as const;
 
 /** A colour as it may be written: nothing else of CSS is one. */
@@ -76,18 +95,21 @@ export function palettes(chosen: ChosenColors): Palettes {
   return found;
 }
 
-/** Whether a colour is shown otherwise than it was chosen, in light or in dark. */
-export function isShifted({ primaryColor, backgroundColor }: ChosenColors, { light, dark }: Palettes): boolean {
-  const differs = (color: string | undefined, ...shown: string[]) =>
-    color !== undefined && shown.some((one) => one !== color.toLowerCase());
-  return differs(primaryColor, light.accent, dark.accent) || differs(backgroundColor, light.page, dark.page);
+/** Whether a colour is shown otherwise than it was chosen; in the dark it may, unless pages are always dark. */
+export function isShifted(
+  { primaryColor, backgroundColor, theme }: ChosenColors & { theme?: 'auto' | 'light' | 'dark' | undefined },
+  { light, dark }: Palettes,
+): boolean {
+  const { accent, page } = theme === 'dark' ? dark : light;
+  const differs = (color: string | undefined, shown: string) => color !== undefined && shown !== color.toLowerCase();
+  return differs(primaryColor, accent) || differs(backgroundColor, page);
 }
 
 function palette(name: keyof typeof SCHEMES, { primaryColor, backgroundColor }: ChosenColors): Palette {
   const scheme = SCHEMES[name];
   const { card, soft, onAccent, away } = scheme;
   // The page moves away from the text, the accent away from what it is shown on.
-  const page = moved(backgroundColor ?? scheme.page, -away, (color) => contrast(color, soft) >= READABLE);
+  const page = moved(backgroundColor ?? scheme.page, -away, (color) => contrast(color, soft) >= scheme.behind);
   const tintOf = (accent: string) => hex(mix(read(card), read(accent), name === 'light' ? 0.08 : 0.12, MIXED));
   const accent = moved(primaryColor ?? scheme.accent, away, (color) =>
     [card, page, tintOf(color), onAccent].every((other) => contrast(color, other) >= READABLE),

@@ -59,10 +59,14 @@ describe('the colours of a page', () => {
     const { light, dark } = palettes(green);
     assert.deepEqual([light.accent, light.page], ['#0b6b36', '#eef6f1']);
     assert.notEqual(dark.accent, '#0b6b36');
-    assert.equal(isShifted(green, { light, dark }), true);
+    assert.equal(isShifted(green, { light, dark }), false);
+    assert.equal(isShifted({ ...green, theme: 'dark' }, { light, dark }), true);
+    const yellow = { primaryColor: '#ffee00' };
+    assert.equal(isShifted(yellow, palettes(yellow)), true);
     const none = palettes({});
     assert.deepEqual([none.light.accent, none.dark.accent, none.light.page], ['#1f4fd8', '#8fb0ff', '#f3f5f9']);
     assert.equal(isShifted({}, none), false);
+    assert.ok(contrast(dark.page, '#000000') < contrast('#1b212b', '#000000'), `${dark.page} is no dark background`);
   });
 
   it('keep the hue of a colour that is moved', () => {

@@ -1,0 +1,243 @@
+/**
+ * The page for the name, logo, colours, links and sentences of an organization, and of the service, with a preview of
+ * the sign-in page as it would be.
+ *
+ * Guarantee: the preview is a page of its own in a frame: it has no script, its forms lead nowhere, and what was typed
+ * is in it only as far as a branding may contain it. Without JavaScript a button shows it; the logo needs a script.
+ */
+import { type Request, type Response, Router } from 'express';
+import { BRANDING_FIELDS, type BrandingField, brandingBody, type GivenBranding, THEMES } from '../contract/branding.ts';
+import type { Answer, Sent } from '../contract/client.ts';
+import { requirePermission } from '../contract/permissions.ts';
+import { type PageBranding, setBranding } from '../platform/html/branding.ts';
+import { described, field, hidden, remarks, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
+import { renderPage } from '../platform/html/layout.ts';
+import { say } from '../platform/messages/catalogue.ts';
+import type { ScreenDeps } from './deps.ts';
+import { orgOf, orgPath } from './organizations.ts';
+import { sessionOf } from './session.ts';
+import { choices, headline, notice, queryOf } from './shell/blocks.ts';
+import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
+import { BRANDING as TEXTS } from './texts/branding.ts';
+import { SYSTEM } from './texts/system.ts';
+
+type Policy = Answer<'getBranding'>['policy'];
+
+/** Whose branding a page changes. */
+interface Owner {
+  /** Undefined: of the service. */
+  org: string | undefined;
+  title: string;
+  above: { href: string; text: string };
+  /** Of the page. */
+  path: string;
+}
+
+const OF_ORG = '/console/organizations/:orgId/branding';
+const OF_SERVICE = '/console/system/branding';
+
+export function brandingScreens(deps: ScreenDeps): Router {
+  const router = Router();
+  for (const path of [OF_ORG, OF_SERVICE]) {
+    const isOfOrg = path === OF_ORG;
+    const owner = (req: Request, res: Response) => (isOfOrg ? ofOrg(deps, req, res) : ofService(deps, res));
+    router.get(path, async (req, res) => showForm(deps, await owner(req, res), req, res));
+    router.post(path, async (req, res) => send(deps, await owner(req, res), req, res));
+    router.get(`${path}/frame`, async (req, res) => showFrame(await owner(req, res), req, res));
+  }
+  return router;
+}
+
+/** The page of the form, below `/console`. */
+export function brandingPath(orgId: string): string {
+  return `${orgPath(orgId)}/branding`;
+}
+
+async function ofOrg({ consoleUrl }: ScreenDeps, req: Request, res: Response): Promise<Owner> {
+  const { id, name } = await orgOf(req, res);
+  requirePermission(sessionOf(res).caller, 'updateBranding', id);
+  const above = { href: consoleUrl(orgPath(id)), text: name };
+  return { org: id, title: TEXTS.titleOf(name), above, path: consoleUrl(brandingPath(id)) };
+}
+
+function ofService({ consoleUrl }: ScreenDeps, res: Response): Owner {
+  requirePermission(sessionOf(res).caller, 'updateDefaultBranding');
+  const above = { href: consoleUrl('/system'), text: SYSTEM.title };
+  return { org: undefined, title: TEXTS.title, above, path: consoleUrl('/system/branding') };
+}
+
+async function policyOf({ org }: Owner, res: Response): Promise<Policy> {
+  const { api } = sessionOf(res);
+  const answer = await (org === undefined ? api.call('getInstanceBranding') : api.call('getBranding', { org }));
+  return answer.policy;
+}
+
+async function send(deps: ScreenDeps, owner: Owner, req: Request, res: Response): Promise<void> {
+  const { api } = sessionOf(res);
+  const { org } = owner;
+  if (text(req.body, 'step') === 'preview') return showForm(deps, owner, req, res);
+  if (text(req.body, 'step') === 'reset' && org !== undefined) {
+    await api.call('resetBranding', { org });
+    return res.redirect(303, `${owner.path}?done=branding`);
+  }
+  try {
+    const body = changesOf(await policyOf(owner, res), req);
+    if (Object.keys(body).length > 0) {
+      await (org === undefined
+        ? api.call('updateDefaultBranding', { body })
+        : api.call('updateBranding', { org, body }));
+    }
+    res.redirect(303, `${owner.path}?done=branding`);
+  } catch (error) {
+    await showForm(deps, owner, req, res, refusalOf(error, FIELDS));
+  }
+}
+
+/** What the form has; the logo has a form of its own. */
+const FIELDS = BRANDING_FIELDS.filter((name) => name !== 'logo');
+
+/** As text; empty if it is not set here. */
+function ownValue(policy: Policy, name: BrandingField): string {
+  if (!policy.own.includes(name)) return '';
+  const [outer, inner] = name.split('.') as [keyof Policy, string?];
+  const value: unknown = policy[outer];
+  return String((inner === undefined ? value : (value as Record<string, unknown> | undefined)?.[inner]) ?? '');
+}
+
+/** What was typed: line ends as texts have them. */
+function typedValue(req: Request, name: BrandingField): string {
+  return text(req.body, name).replaceAll('\r\n', '\n').trim();
+}
+
+/** What differs from what is stored. */
+function changesOf(policy: Policy, req: Request): Sent<'updateBranding'> {
+  const body: Record<string, unknown> = {};
+  const reset: BrandingField[] = [];
+  for (const name of FIELDS) {
+    const typed = name === 'theme' && typedValue(req, name) === 'none' ? '' : typedValue(req, name);
+    if (typed === ownValue(policy, name)) continue;
+    if (typed === '') reset.push(name);
+    else assign(body, name, typed);
+  }
+  return { ...body, ...(reset.length > 0 ? { reset } : {}) };
+}
+
+function assign(body: Record<string, unknown>, name: BrandingField, typed: string): void {
+  const [outer, inner] = name.split('.') as [string, string?];
+  const value = name === 'cornerRadius' && /^\d{1,3}$/.test(typed) ? Number(typed) : typed;
+  body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
+}
+
+async function showForm(
+  { show }: ScreenDeps,
+  owner: Owner,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const policy = await policyOf(owner, res);
+  const isSent = req.method === 'POST';
+  const shownOf = (name: BrandingField) => (isSent ? typedValue(req, name) : ownValue(policy, name));
+  const { colors, isShifted } = policy;
+  const body = html`${headline(owner.title, owner.above)}
+${notice(saidOnce(res) === 'branding' ? TEXTS.done : undefined)}${notice(refusal?.message, 'bad')}
+${isShifted ? notice(TEXTS.shifted(colors.light.accent, colors.dark.accent), 'warn') : undefined}
+${logoCard(owner, policy)}
+<branding-form><form class="card confirm" method="post" action="${owner.path}">
+<p>${owner.org === undefined ? TEXTS.aboutService : TEXTS.about}</p>
+${FIELDS.map((name) => fieldOf(name, shownOf(name), refusal))}
+<div class="buttons"><button type="submit" name="step" value="save">${TEXTS.save}</button>
+<button class="quiet" type="submit" name="step" value="preview">${TEXTS.preview}</button></div></form>
+${frames(owner, Object.fromEntries(FIELDS.map((name) => [name, shownOf(name)])))}</branding-form>
+${owner.org === undefined || policy.own.length === 0 ? undefined : resetForm(owner)}`;
+  show(req, res, {
+    title: owner.title,
+    status: refusal?.status ?? 200,
+    body,
+    scripts: ['branding.ts'],
+    frames: true,
+  });
+}
+
+function fieldOf(name: BrandingField, value: string, refusal: Refusal | undefined): Html {
+  const label = TEXTS.labels[name];
+  if (name === 'theme') return choices(label, name, TEXTS.themes, value === '' ? 'none' : value);
+  const hint = TEXTS.hints[name];
+  const about = { name, wrong: refusal?.wrong(name), ...(hint === undefined ? {} : { hint }) };
+  if (!name.startsWith('texts.')) return field({ ...about, label, value, isOptional: true });
+  return html`<div class="field"><label for="${name}">${label}</label>
+<textarea id="${name}" name="${name}" rows="4" maxlength="2000"${described(about)}>${value}</textarea>
+${remarks(about)}</div>`;
+}
+
+/** The logo is stored at once: a form cannot send a file without a script. What was typed beside it stays. */
+function logoCard({ org }: Owner, { own, logoUrl }: Policy): Html {
+  const hiddenIf = (isHidden: boolean) => (isHidden ? html` hidden` : undefined);
+  const src = logoUrl === undefined ? undefined : html` src="${new URL(logoUrl).pathname}"`;
+  return html`<section class="card"><h2>${TEXTS.labels.logo}</h2>
+<logo-file org="${org ?? ''}" refused="${TEXTS.logoRefused}"><p class="soft" data-none${hiddenIf(logoUrl !== undefined)}>${TEXTS.noLogo}</p>
+<p><img class="brand-logo" alt="${TEXTS.labels.logo}"${src}${hiddenIf(logoUrl === undefined)}></p>
+<p class="notice bad" role="alert" hidden></p>
+<p class="without-script soft">${TEXTS.noScript}</p>
+<div class="buttons with-script" hidden><label class="button">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!own.includes('logo'))}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
+}
+
+/** What the preview shows of what was typed. */
+const SHOWN = ['name', 'primaryColor', 'backgroundColor', 'theme', 'cornerRadius', 'supportEmail'] as const;
+const SHOWN_LINKS = ['links.help', 'links.terms', 'links.privacy'] as const;
+
+function frames({ path }: Owner, values: Readonly<Record<string, string>>): Html {
+  const all = [...SHOWN, ...SHOWN_LINKS].map((name) => [name, values[name] ?? ''] as const);
+  const src = `${path}/frame${queryOf(Object.fromEntries(all))}`;
+  const frame = (look: string, title: string) =>
+    html`<figure><figcaption>${title}</figcaption><iframe class="preview ${look}" sandbox title="${TEXTS.previewTitle}: ${title}" src="${src}" data-frame="${path}/frame"></iframe></figure>\n`;
+  return html`<section class="card previews"><h2>${TEXTS.previewTitle}</h2>
+${frame('phone', TEXTS.phone)}${frame('desktop', TEXTS.desktop)}</section>`;
+}
+
+function resetForm({ path }: Owner): Html {
+  return html`<form class="card confirm" method="post" action="${path}"><h2>${TEXTS.resetTitle}</h2>
+<p>${TEXTS.resetEffect}</p>${hidden({ step: 'reset' })}
+<div class="buttons"><button class="quiet" type="submit">${TEXTS.reset}</button></div></form>`;
+}
+
+/** The sign-in page with what was typed; what a branding may not contain is as it is stored. */
+async function showFrame(owner: Owner, req: Request, res: Response): Promise<void> {
+  const policy = await policyOf(owner, res);
+  const logoPath = policy.logoUrl === undefined ? undefined : new URL(policy.logoUrl).pathname;
+  setBranding({ ...policy, ...goodValues(req), logoPath } as PageBranding);
+  const { application, loginName } = TEXTS.sample;
+  const page = {
+    title: TEXTS.previewTitle,
+    reopenedBy: 'nothing',
+    body: html`<h1>${say('login.title')}</h1>
+<p>${application}</p>
+<form>${field({ name: 'loginName', label: say('login.name', { names: 'loginName_email' }), value: loginName })}
+<button type="button">${say('common.continue')}</button></form>
+<p class="links"><a href="#">${say('common.forgotPassword')}</a></p>`,
+  } as const;
+  const { headers, markup } = renderPage(page);
+  const policyHeader = headers['Content-Security-Policy'];
+  res
+    .set({ ...headers, 'X-Frame-Options': 'SAMEORIGIN' })
+    .set(
+      'Content-Security-Policy',
+      `${policyHeader.replace("frame-ancestors 'none'", "frame-ancestors 'self'").replace(/form-action [^;]+/, "form-action 'none'")}; sandbox`,
+    )
+    .send(markup);
+}
+
+/** Each value of the address that a branding may have. */
+function goodValues(req: Request): Partial<GivenBranding> {
+  let good: Partial<GivenBranding> = {};
+  for (const name of [...SHOWN, ...SHOWN_LINKS]) {
+    const value = text(req.query, name);
+    if (value === '' || (name === 'theme' && !(THEMES as readonly string[]).includes(value))) continue;
+    const one: Record<string, unknown> = {};
+    assign(one, name, value);
+    const { data } = brandingBody.safeParse(one);
+    if (data) good = { ...good, ...data, links: { ...good.links, ...data.links } };
+  }
+  return good;
+}

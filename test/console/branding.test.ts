@@ -1,0 +1,116 @@
+/** The name, logo and colours of an organization in the console, with the preview of the sign-in page. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { must } from '../support/calls.ts';
+import { dataUrl, png } from '../support/pictures.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
+
+const POLICY = '/management/v1/policies/branding';
+
+describe('the page for the name and look of an organization', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.stop());
+
+  const policy = async () =>
+    (await must(world.api.call('GET', POLICY, undefined, { orgId: world.org.orgId }))).body.policy;
+
+  it('previews, saves, refuses and resets without JavaScript', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { orgId } = world.org;
+    const page = await world.enter(t, `/console/organizations/${orgId}`, undefined, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Name and look of pages and mails' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Acme & Söhne');
+    await page.getByLabel('Colour of links and buttons').fill('#ffee00');
+    await page.getByLabel('Address of the help').fill('https://acme.example/help');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    const frame = page.frameLocator('iframe.phone');
+    await frame.getByText('Acme & Söhne').waitFor();
+    await frame.getByRole('link', { name: 'Help' }).waitFor();
+    assert.equal((await policy()).name, undefined);
+    await page.getByLabel('Email that sets up an account').fill('Dear {displayName},\n\nwelcome.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The name and look are saved.').waitFor();
+    await page.getByText('A colour would be hard to read.').waitFor();
+    const saved = await policy();
+    assert.deepEqual(
+      [saved.name, saved.primaryColor, saved.links],
+      ['Acme & Söhne', '#ffee00', { help: 'https://acme.example/help' }],
+    );
+    assert.deepEqual(saved.texts, { initialise: 'Dear {displayName},\n\nwelcome.' });
+    await page.getByLabel('Colour of links and buttons').fill('red;}');
+    await page.getByLabel('Name', { exact: true }).fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('must be a colour such as #1f4fd8').waitFor();
+    assert.equal((await policy()).name, 'Acme & Söhne');
+    await page.getByLabel('Colour of links and buttons').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The name and look are saved.').waitFor();
+    assert.deepEqual((await policy()).own, ['links.help', 'texts.initialise']);
+    await page.getByRole('button', { name: 'Take everything of the service' }).click();
+    await page.getByText('The name and look are saved.').waitFor();
+    assert.equal((await policy()).isDefault, true);
+  });
+
+  it('previews what is typed, and takes and removes a logo, in every look without findings of axe-core', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const folder = await mkdtemp(join(tmpdir(), 'muster-logo-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const [logo, other] = [join(folder, 'logo.png'), join(folder, 'logo.svg')];
+    await writeFile(logo, png());
+    await writeFile(other, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const page = await world.enter(t, `/console/organizations/${world.org.orgId}/branding`);
+    const frame = page.frameLocator('iframe.desktop');
+    await page.getByLabel('Name', { exact: true }).fill('Typed');
+    await frame.getByText('Typed').waitFor();
+    await page.locator('input[type=file]').setInputFiles(other);
+    await page.getByText('The logo was not taken: logo must be a PNG or WebP').waitFor();
+    await page.locator('input[type=file]').setInputFiles(logo);
+    await page.getByRole('img', { name: 'Logo' }).waitFor();
+    assert.equal((await policy()).logo, dataUrl(png()));
+    await frame.locator('header img').waitFor();
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Typed');
+    assert.deepEqual(await findingsOf(page, 'branding'), []);
+    await page.getByRole('button', { name: 'Remove the logo' }).click();
+    await page.getByText('There is no logo.').waitFor();
+    assert.equal((await policy()).logo, undefined);
+  });
+
+  it('is not for owners of another organization, and for the service only for administrators', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { orgId } = world.other;
+    const page = await world.enter(t, `/console/organizations/${orgId}/branding`);
+    assert.equal((await page.request.get(page.url())).status(), 403, 'an owner of another organization');
+    assert.equal((await page.request.get(`${page.url()}/frame`)).status(), 403, 'the preview');
+    assert.equal((await page.request.get(`${world.api.url}/console/system/branding`)).status(), 403, 'the service');
+    await makeIamOwner(world.api, world.other);
+    const admin = await world.enter(t, '/console/system', world.other, { javaScriptEnabled: false });
+    await admin.getByRole('link', { name: 'Name and look of pages and mails' }).click();
+    await admin.getByLabel('Name of the sender of emails').fill('The Service');
+    await admin.getByRole('button', { name: 'Save' }).click();
+    await admin.getByText('The name and look are saved.').waitFor();
+    assert.equal((await policy()).senderName, 'The Service');
+  });
+
+  it('shows in the preview only what a branding may contain', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, `/console/organizations/${world.org.orgId}/branding`);
+    const query = new URLSearchParams({
+      name: '<script>alert(1)</script>',
+      primaryColor: 'red}*{display:none',
+      theme: 'x',
+    });
+    const sent = await page.request.get(`${page.url()}/frame?${query}`);
+    const markup = await sent.text();
+    assert.match(markup, /&lt;script&gt;/);
+    assert.doesNotMatch(markup, /<script|red\}/);
+    const headers = sent.headers()['content-security-policy'] ?? '';
+    assert.match(headers, /default-src 'none'.*form-action 'none'; frame-ancestors 'self'.*; sandbox$/);
+  });
+});
