@@ -8,6 +8,8 @@ const SEARCHED_STATES = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].m
 const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
 const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
 const MAX_IDS = 10_000;
+/** Every word of the text begins a word of the name, in any order. */
+const WORDS = 'TEXT_QUERY_METHOD_WORDS_START_WITH_IGNORE_CASE';
 /** Fewer characters begin the names of too many people. */
 const LEAST_OF_NAME = 2;
 const PAGE_TOKEN = 'must be the nextPageToken of an answer';
@@ -24,11 +26,15 @@ const query = z
     loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
     emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
     displayNameQuery: z
-      .object({ displayName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) })
-      .refine(({ displayName, method }) => !isPrefix(method) || displayName.trim().length >= LEAST_OF_NAME, {
-        path: ['displayName'],
-        message: `must have at least ${LEAST_OF_NAME} characters with this method`,
-      })
+      .object({ displayName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH, WORDS) })
+      .refine(
+        ({ displayName, method }) =>
+          !(isPrefix(method) || isOfWords(method)) || displayName.trim().length >= LEAST_OF_NAME,
+        {
+          path: ['displayName'],
+          message: `must have at least ${LEAST_OF_NAME} characters with this method`,
+        },
+      )
       .optional(),
     phoneQuery: z.object({ number: requiredText(200), method: method(...EQUALS) }).optional(),
     inUserIdsQuery: z
@@ -48,6 +54,11 @@ export const userSearch = z.object({
 /** Whether a name begins with the text, and need not be the same. */
 export function isPrefix(method: string | undefined): boolean {
   return method?.startsWith('TEXT_QUERY_METHOD_STARTS_WITH') ?? false;
+}
+
+/** Whether the words of a text begin words of a name. */
+export function isOfWords(method: string | undefined): boolean {
+  return method === WORDS;
 }
 
 /** A position in the order of names: after the user whom a page token names. */

@@ -8,7 +8,7 @@ const englishUsers = {
   by: 'By',
   anyKind: 'Anything',
   kinds: {
-    person: 'Beginning of name',
+    person: 'Name',
     name: 'Beginning of user name',
     login: 'Login name',
     email: 'Email address',
@@ -17,7 +17,7 @@ const englishUsers = {
   },
   /** After "3 users". */
   matching: {
-    person: 'whose name begins with this text',
+    person: 'whose name has these words',
     name: 'whose user name begins with this text',
     login: 'with this login name',
     email: 'with this email address',
@@ -43,7 +43,7 @@ const englishUsers = {
   emptyHeading: 'No users yet',
   empty: 'Users appear here when an import or the API has created them.',
   noneHeading: 'No user matches',
-  none: 'Login names, email addresses, phone numbers and ids must match in full. Of a name or a user name, the beginning is enough.',
+  none: 'Login names, email addresses, phone numbers and ids must match in full. Of a user name the beginning is enough, and of a name the beginning of a word.',
   showAll: 'Show all users',
 };
 

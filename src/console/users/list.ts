@@ -141,7 +141,7 @@ type Query = NonNullable<Sent<'searchUsers'>['queries']>[number];
 /** By kind, the query of the API. Names and addresses compare in any case. */
 const QUERIES: Record<Kind, (text: string) => Query> = {
   person: (text) => ({
-    displayNameQuery: { displayName: text, method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' },
+    displayNameQuery: { displayName: text, method: 'TEXT_QUERY_METHOD_WORDS_START_WITH_IGNORE_CASE' },
   }),
   name: (text) => ({ userNameQuery: { userName: text, method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' } }),
   login: (text) => ({ loginNameQuery: { loginName: text } }),

@@ -12,7 +12,14 @@
  * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is
  * above it while there may be more.
  */
-import { isPrefix, type Position, positionOf, tokenAfter, type UserQuery } from '../../contract/user-search.ts';
+import {
+  isOfWords,
+  isPrefix,
+  type Position,
+  positionOf,
+  tokenAfter,
+  type UserQuery,
+} from '../../contract/user-search.ts';
 import { type StateName, stateOfName, USER_STATES, type UserState } from '../../contract/users.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
@@ -133,18 +140,32 @@ function selective(query: UserQuery, parameter: Parameter, orgIds: readonly stri
   return inUserIdsQuery ? [`u.id = any(${parameter(inUserIdsQuery.userIds)}::text[])`] : [];
 }
 
-/** Compared by the database, whose index has the first three letters; a prefix of some letters is true for few users. */
+/** The words of a name, as the index `users_name_words` has them. @param name SQL */
+function wordsOf(name: string): string {
+  const spaced = `translate(lower(${name}), '-.,;:''’"()[]/\\_@+&|', '                   ')`;
+  return `array_to_tsvector(array_remove(string_to_array(${spaced}, ' '), ''))`;
+}
+
+/** SQL: each word of the text begins a word of the name. None of the signs that end a word has a meaning in a tsquery. */
+function wordsBegin(text: string): string {
+  const words = `unnest(tsvector_to_array(${wordsOf(`${text}::text`)})) as t (word)`;
+  return `${wordsOf('u.display_name')} @@ (select string_agg(quote_literal(word) || ':*', ' & ') from ${words})::tsquery`;
+}
+
+/** Compared by the database, whose index has the words of names; the beginning of a word is true for few users. */
 function displayName(
   { displayName: text, method }: NonNullable<UserQuery['displayNameQuery']>,
   parameter: Parameter,
 ): string[] {
-  const key = `lower(${parameter(text.trim())}::text) collate "C"`;
+  const typed = parameter(text.trim());
+  const words = ['u.display_name is not null', wordsBegin(typed)];
+  if (isOfWords(method)) return words;
+  const key = `lower(${typed}::text) collate "C"`;
   const name = 'lower(u.display_name) collate "C"';
-  const indexed = 'left(lower(u.display_name), 3) collate "C"';
-  const begins = (whole: string, start: string) => [`${whole} >= ${start}`, `${whole} < ${start} || chr(1114111)`];
-  return isPrefix(method)
-    ? [...begins(indexed, `left(${key}, 3)`), ...begins(name, key)]
-    : [`${indexed} = left(${key}, 3)`, `${name} = ${key}`];
+  return [
+    ...words,
+    ...(isPrefix(method) ? [`${name} >= ${key}`, `${name} < ${key} || chr(1114111)`] : [`${name} = ${key}`]),
+  ];
 }
 
 function prefix({ userNameQuery }: UserQuery, parameter: Parameter): string[] {

@@ -1009,11 +1009,11 @@ CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHE
 
 CREATE INDEX users_by_address ON public.users USING btree (email_key, email_verified, org_id) WHERE (email_key IS NOT NULL);
 
-CREATE INDEX users_display_name ON public.users USING btree ("left"(lower(display_name), 3) COLLATE "C") WHERE (display_name IS NOT NULL);
-
 CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, user_name_key) INCLUDE (org_id) WHERE (sequence >= 0);
 
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
+
+CREATE INDEX users_name_words ON public.users USING gin (array_to_tsvector(array_remove(string_to_array(translate(lower(display_name), '-.,;:''’"()[]/\_@+&|'::text, '                   '::text), ' '::text), ''::text))) WHERE (display_name IS NOT NULL);
 
 CREATE INDEX users_number ON public.users USING btree (phone_key(phone), org_id) WHERE (phone_key(phone) IS NOT NULL);
 

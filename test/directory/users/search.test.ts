@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before, describe, it } from 'node:test';
-import { COUNTED, searchUsers } from '../../../src/directory/users/search.ts';
+import { COUNTED, conditionOf, filterOf, parameters, searchUsers } from '../../../src/directory/users/search.ts';
+import { transaction } from '../../../src/platform/db/pool.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 
 let api: TestApi;
@@ -55,6 +56,11 @@ test('by display name, in full or by its beginning in any case, and by phone num
   assert.deepEqual(await named('Zoë'), [], 'the beginning is not the whole name');
   for (const text of ['zo', 'ZOË 100%_', 'Zoë 100%_Å']) assert.deepEqual(await named(text, begins), [userId], text);
   for (const text of ['oë', 'zz', 'Zoë 100_', 'Zoë 1000']) assert.deepEqual(await named(text, begins), [], text);
+  const words = 'TEXT_QUERY_METHOD_WORDS_START_WITH_IGNORE_CASE';
+  for (const text of ['ång', 'zoë', 'Ångström Zo', '100%', "zoë'--", 'zo(å)']) {
+    assert.deepEqual(await named(text, words), [userId], text);
+  }
+  for (const text of ['oë', 'zoë x', 'ström', '--']) assert.deepEqual(await named(text, words), [], text);
   const short = await search({ queries: [{ displayNameQuery: { displayName: 'z', method: begins } }] });
   assert.equal(short.status, 400);
   assert.match(JSON.stringify(short.body), /must have at least 2 characters with this method/);
@@ -63,6 +69,17 @@ test('by display name, in full or by its beginning in any case, and by phone num
     assert.deepEqual(await called(number), [userId], number);
   for (const number of ['+41 79 765 43 22', '079 765 43 21', 'no number'])
     assert.deepEqual(await called(number), [], number);
+});
+
+test('words of a name are found in an index', async () => {
+  const { values, parameter } = parameters();
+  const method = 'TEXT_QUERY_METHOD_WORDS_START_WITH_IGNORE_CASE';
+  const filter = filterOf([{ displayNameQuery: { displayName: 'mül an', method } }], parameter, undefined);
+  const plan = await transaction(api.deps.pool, async (db) => {
+    await db.query('set local enable_seqscan = off');
+    return db.query(`explain select from users u where ${conditionOf(filter, parameter)}`, values);
+  });
+  assert.match(plan.rows.map((row) => row['QUERY PLAN']).join('\n'), /Bitmap Index Scan on users_name_words/);
 });
 
 test('by login name: the full one, and the bare one of the user who had it first', async () => {
