@@ -18,6 +18,8 @@ export interface CsvLayout {
   columns?: readonly string[] | undefined;
   /** Accepts rows of any length, to recognize a file. */
   isSample?: boolean;
+  /** The rows are those of a sheet, where a row with line breaks in its cells is one row, too. */
+  isSheet?: boolean;
 }
 
 const UNCLOSED = 'a quote is opened and never closed';
@@ -68,6 +70,8 @@ function parserOf({ delimiter }: CsvLayout, rows: Rows): Parser {
 class Rows {
   /** The line where the last row ended. */
   ended = 0;
+  /** Line breaks in the cells of a sheet so far, which are no rows. */
+  private inside = 0;
   private readonly layout: CsvLayout;
   private read: RowReader | undefined;
   private group: FileRecord[] = [];
@@ -82,9 +86,11 @@ class Rows {
     const isTabbed = this.layout.delimiter === '\t';
     // In text without quotes, a cell that begins with one would take the rows after it.
     if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
-    const line = lines - breaksIn(cells);
+    const breaks = breaksIn(cells);
+    const line = lines - breaks - this.inside;
+    if (this.layout.isSheet) this.inside += breaks;
     if (cells.length > MOST_CELLS) throw tooWide(line);
-    this.ended = lines;
+    this.ended = lines - this.inside;
     if (!this.read) {
       if (!this.layout.isSample && cells.some(hasHash))
         throw new FileError(`The file is not valid CSV: ${NO_HEADER}.`, line);

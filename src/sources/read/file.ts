@@ -205,7 +205,7 @@ async function ofWorkbook(bytes: ExportBytes, isGzip: boolean, workbook: Workboo
     isWhole,
     records({ columns }, onRead) {
       const csv = workbook.csv((share) => onRead?.(Math.round(share * size)));
-      return named(name, csvRecords(bounded(csv, bytes.most), { delimiter: ',', columns }));
+      return named(name, csvRecords(bounded(csv, bytes.most), { delimiter: ',', columns, isSheet: true }));
     },
     close: () => bytes.close(),
   };

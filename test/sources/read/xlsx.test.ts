@@ -60,6 +60,16 @@ test('a workbook that openpyxl wrote is recognized, and read with its dates, tex
   assert.deepEqual(await recordsOf(gzipSync(bytes)), await recordsOf(bytes));
 });
 
+test('a row has the number that the sheet shows, also after cells with line breaks and after empty rows', async () => {
+  const cell = (text: string) => `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+  const row = (at: number, text: string) => `<row r="${at}">${cell(text)}${cell('x')}${cell('y')}</row>`;
+  const sheets = { A: `${HEADER}${row(2, 'one\ntwo\nthree')}${row(3, 'b')}${row(6, 'c\nd')}${row(7, 'e')}` };
+  assert.deepEqual(
+    (await recordsOf(workbookOf({ sheets }))).map(({ line }) => line),
+    [2, 3, 6, 7],
+  );
+});
+
 test('shared texts, runs, escapes, booleans and errors are the texts that are shown', async () => {
   const texts =
     '<si><t>id &amp; more</t></si><si><r><t>two</t></r><r><t xml:space="preserve"> runs</t></r><rPh><t>hidden</t></rPh></si>';
