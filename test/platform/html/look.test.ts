@@ -17,6 +17,18 @@ test('text has the sizes and weights of the scale, and no others', () => {
   }
 });
 
+test('the pages of /docs have the colours of all pages, and none of their own', () => {
+  const style = read('contract/docs/docs.css');
+  assert.match(style, /^@import url\("[^"]*look\.css"\);/);
+  assert.doesNotMatch(style, /#[0-9a-f]{3,8}\b|rgb\(/i);
+  const known = new Set([...LOOK.matchAll(/(--[\w-]+):/g)].map(([, name]) => name));
+  const named = [...style.matchAll(/var\((--[\w-]+)\)/g)].map(([, name]) => name);
+  assert.deepEqual(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
 test('every colour and size that a page names has a value, also in the dark', () => {
   const [light = '', dark = ''] = LOOK.split('@media (prefers-color-scheme: dark)');
   const named = (css: string) => [...css.matchAll(/(--[\w-]+):/g)].map(([, name]) => name as string);
