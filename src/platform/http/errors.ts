@@ -82,9 +82,17 @@ function wrongMethod(res: Response, allowed: string[]): ApiError {
   return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
 }
 
-/** Aborted when the connection is closed before the response is complete, so that nothing more is computed for it. */
+const goneSignals = new WeakMap<Response, AbortSignal>();
+
+/**
+ * Aborted when the connection is closed before the response is complete, so that nothing more is computed for it. Each
+ * step of a request may ask for it: a response has one signal and one listener.
+ */
 export function goneSignal(res: Response): AbortSignal {
+  const known = goneSignals.get(res);
+  if (known) return known;
   const clientAborted = new AbortController();
+  goneSignals.set(res, clientAborted.signal);
   res.once('close', () => {
     if (!res.writableFinished)
       clientAborted.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));

@@ -8,7 +8,7 @@ import express from 'express';
 import { pino } from 'pino';
 import { openPool } from '../../../src/platform/db/pool.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
-import { noSuchOperation, renderErrors } from '../../../src/platform/http/errors.ts';
+import { goneSignal, noSuchOperation, renderErrors } from '../../../src/platform/http/errors.ts';
 import { healthRoutes } from '../../../src/platform/http/health.ts';
 import { readJson } from '../../../src/platform/http/request-body.ts';
 import { accessLog, requestId } from '../../../src/platform/http/requests.ts';
@@ -200,4 +200,20 @@ test('/readyz is 503 within its time limit when the database is down, /healthz s
   assert.equal(ready.status, 503);
   assert.equal(((await ready.json()) as { code: number }).code, 14);
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
+});
+
+test('a response has one signal of a closed connection, however often it is asked for', async (t) => {
+  const app = express();
+  let asked: unknown[] = [];
+  app.get('/', (_req, res) => {
+    const before = res.listenerCount('close');
+    const signals = Array.from({ length: 12 }, () => goneSignal(res));
+    asked = [new Set(signals).size, res.listenerCount('close') - before];
+    res.end();
+  });
+  const server = app.listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  await fetch(`http://127.0.0.1:${(server.address() as { port: number }).port}/`);
+  assert.deepEqual(asked, [1, 1]);
 });
