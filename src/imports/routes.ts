@@ -319,9 +319,9 @@ async function readTimeout(req: Request, res: Response): Promise<string | undefi
  * Why users failed, one item for editing, and corrections: of one entry, or of all entries of a cause; of an import,
  * and of a draft after its check.
  */
-function fixRoutes({ pool, secrets }: ImportDeps): Router {
+function fixRoutes({ pool, secrets, logger }: ImportDeps & { logger: Logger }): Router {
   const router = Router();
-  const causes = openCausesReader(pool);
+  const causes = openCausesReader(pool, logger);
   const deps = { pool, secrets };
   const target = correctable(deps);
   serve(router, operations.listImportCauses, target, ({ target }) =>

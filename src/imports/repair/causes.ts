@@ -8,11 +8,13 @@
  *
  * Guarantee: no answer is older than the last action on the import, such as a correction.
  */
+import type { Logger } from 'pino';
 import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
+
 import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
 
 const MAX_CAUSES = 100;
@@ -77,7 +79,7 @@ export interface CausesReader {
 }
 
 /** Call it once for a process. */
-export function openCausesReader(pool: Pool): CausesReader {
+export function openCausesReader(pool: Pool, logger: Logger): CausesReader {
   const remembered = new Map<string, Remembered>();
   const counting = new Map<string, Promise<Causes>>();
 
@@ -111,7 +113,12 @@ export function openCausesReader(pool: Pool): CausesReader {
       if (!last || last.sequence !== of.details.sequence) return count(of, examine);
       if (last.failed === of.counts.failed) return last.answer;
       if (of.counts.failed <= FEW) return count(of, examine);
-      if (performance.now() > last.restUntil) void count(of, examine).catch(() => {}); // the next request tries again
+      if (performance.now() > last.restUntil) {
+        // The next request tries again.
+        void count(of, examine).catch((err) =>
+          logger.warn({ err, importId: of.importId }, 'the causes of an import could not be counted'),
+        );
+      }
       return last.answer;
     },
   };

@@ -1,11 +1,13 @@
 /** Counting the causes of many failed users: exact, with a few statements, in bounded memory. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pino from 'pino';
 import { openCausesReader } from '../../../src/imports/repair/causes.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { acceptImport, addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { waitFor } from '../../support/wait.ts';
 
 describe('the causes of many failed users', () => {
   let db: TestDatabase;
@@ -43,7 +45,7 @@ describe('the causes of many failed users', () => {
         return answer;
       },
     } as unknown as Pool;
-    const { failed, causes, moreCauses } = await openCausesReader(counted).read(progress);
+    const { failed, causes, moreCauses } = await openCausesReader(counted, pino({ level: 'silent' })).read(progress);
     return {
       failed,
       causes: causes.map((one) => [one.message, one.count, one.first.map((f) => f.index)]),
@@ -80,5 +82,27 @@ describe('the causes of many failed users', () => {
     assert.equal(moreCauses, 1900, 'of the 2000 that are kept');
     assert.ok(Math.max(...pages) <= 2503, `${Math.max(...pages)} errors at once`);
     assert.ok(pages.length <= 16, `${pages.length} statements`);
+  });
+
+  it('are still told when they cannot be counted again, which is logged', async () => {
+    const progress = (await readProgress(db.pool, importId)) ?? assert.fail();
+    let isBroken = false;
+    const pool = {
+      query: (...given: unknown[]) =>
+        isBroken ? Promise.reject(new Error('no connection')) : db.pool.query(...(given as [never])),
+    } as unknown as Pool;
+    const logged: string[] = [];
+    const reader = openCausesReader(pool, pino({ level: 'warn' }, { write: (line) => logged.push(line) }));
+    const { failed } = await reader.read(progress);
+    isBroken = true;
+    const grown = { ...progress, counts: { ...progress.counts, failed: failed + 1 } };
+    await waitFor(
+      async () => {
+        assert.equal((await reader.read(grown)).failed, failed);
+        return logged.length > 0;
+      },
+      { what: 'a line in the log' },
+    );
+    assert.match(String(logged[0]), new RegExp(`"importId":"${importId}".*causes of an import could not be counted`));
   });
 });
