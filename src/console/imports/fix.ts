@@ -372,10 +372,22 @@ function examples({ examples: all = [] }: FixAnswer): Html | undefined {
 <tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
 }
 
+/** A value of at most so many characters is shown whole. */
+const MOST_SHOWN = 80;
+const ENDS = [30, -20] as const;
+
+/** The beginning and the end of a long value, with its length, as a remedy that shortens it changes only the end. */
+function abridged(value: string): string {
+  const characters = Array.from(value);
+  if (characters.length <= MOST_SHOWN) return value;
+  const [begin, end] = [characters.slice(0, ENDS[0]), characters.slice(ENDS[1])].map((part) => part.join(''));
+  return FIX.long(`${begin} … ${end}`, count(characters.length));
+}
+
 /** A value of an example; of a hash, its scheme. */
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '–';
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return abridged(value);
   const { scheme } = value as { scheme?: string };
   return scheme ? FIX.hashOf(scheme) : FIX.withheld;
 }

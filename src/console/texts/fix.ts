@@ -97,6 +97,7 @@ const englishFix = {
   leftOut: 'left out',
   hashOf: (scheme: string) => `a hash of ${scheme}`,
   withheld: 'not shown',
+  long: (ends: string, characters: string) => `${ends} (${characters} characters)`,
   helps: (users: string, examined: string) => `(${users} of ${examined})`,
   asRow: (row: string) => `(as row ${row})`,
   sameAs: (row: string) => `Has the id or user name of row ${row}.`,
