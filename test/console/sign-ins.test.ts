@@ -86,6 +86,11 @@ describe('how the users of an import sign in', () => {
     assert.deepEqual(facts, ['Have signed in2', 'Have not yet2']);
     assert.equal(await card.locator('tbody tr').count(), 2);
     await card.getByRole('img', { name: /^2 of 4 users have signed in/ }).waitFor();
+    const said = await card.locator('svg title').allTextContents();
+    assert.deepEqual(
+      said.map((text) => text.replace(/^\d{4}-\d\d-\d\d /, '')),
+      ['UTC · 1 for the first time · 1 so far', 'UTC · 1 for the first time · 2 so far'],
+    );
     await card.locator('.facts a').nth(1).click();
     await page.waitForURL(/signedIn=false/);
     assert.deepEqual((await page.locator('#items tbody tr .mono').allTextContents()).sort(), [

@@ -84,17 +84,36 @@ function curve({ signedIn, notYet, days }: Answer<'getImportSignIns'>): Html {
   const from = Date.parse(first.day);
   const span = Math.max(1, Date.parse(last.day) - from);
   let users = 0;
-  const points = days.map(({ day, ways }) => {
-    users += usersOf(ways);
-    return `${Math.round(((Date.parse(day) - from) / span) * WIDTH)},${Math.round((1 - users / (signedIn + notYet)) * HEIGHT)}`;
+  const spots = days.map(({ day, ways }) => {
+    const more = usersOf(ways);
+    users += more;
+    const x = Math.round(((Date.parse(day) - from) / span) * WIDTH);
+    return {
+      x,
+      y: Math.round((1 - users / (signedIn + notYet)) * HEIGHT),
+      text: TEXTS.onDay(day, count(more), count(users)),
+    };
   });
+  const points = spots.map(({ x, y }) => `${x},${y}`);
   const label = TEXTS.curve(count(signedIn), count(signedIn + notYet), first.day, last.day);
   return html`<div class="chart">
 <div class="scale small soft" aria-hidden="true"><span>${count(signedIn + notYet)}</span><span>0</span></div>
 <svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
 <path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
-<polygon points="0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}"/><polyline points="${points.join(' ')}"/></svg>
+<polygon points="0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}"/><polyline points="${points.join(' ')}"/>${spots.map((spot, i) => hover(spots[i - 1], spot, spots[i + 1]))}</svg>
 <div class="times small soft" aria-hidden="true"><span>${first.day}</span><span>${last.day} UTC</span></div></div>`;
+}
+
+interface Spot {
+  x: number;
+  text: string;
+}
+
+/** The part of the chart around a day, which says its values below the pointer, without a script. */
+function hover(before: Spot | undefined, { x, text }: Spot, after: Spot | undefined): Html {
+  const from = before ? (before.x + x) / 2 : 0;
+  const to = after ? (after.x + x) / 2 : WIDTH;
+  return html`<rect class="hover" x="${from}" y="0" width="${to - from}" height="${HEIGHT}"><title>${text}</title></rect>`;
 }
 
 function dayTable({ ways, days }: Answer<'getImportSignIns'>): Html {

@@ -37,6 +37,8 @@ const englishSignIns = {
   day: 'Day (UTC)',
   curve: (signedIn: string, all: string, from: string, to: string) =>
     `${signedIn} of ${all} users have signed in, from ${from} to ${to}.`,
+  /** Below the pointer. */
+  onDay: (day: string, users: string, all: string) => `${day} UTC · ${users} for the first time · ${all} so far`,
   has: 'Has signed in',
   anyone: 'All users',
   way: 'Signs in with',
