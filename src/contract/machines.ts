@@ -73,7 +73,7 @@ export const machineOperations = operations({
         example: { userId: 'importer', details: exampleDetails },
       },
     },
-    errors: ['ORG-LIMIT-USERS', 'USER-ID-TAKEN', 'USER-NAME-TAKEN'],
+    errors: ['ORG-LIMIT-USERS', 'ORG-STATE', 'USER-ID-TAKEN', 'USER-NAME-TAKEN'],
   },
   addPat: {
     path: 'POST /management/v1/users/{userId}/pats',

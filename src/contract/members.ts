@@ -48,7 +48,7 @@ export const memberOperations = operations({
       examples: { owner: { userId: 'importer', roles: ['ORG_OWNER'] } },
     },
     answers: { 200: created },
-    errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS'],
+    errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS', 'ORG-STATE'],
   },
   searchOrgMembers: {
     path: 'POST /management/v1/orgs/me/members/_search',

@@ -113,5 +113,6 @@ export const organizationLimitOperations = operations({
       examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } },
     },
     answers: { 200: changed },
+    errors: ['ORG-STATE'],
   },
 });

@@ -327,7 +327,7 @@ function ofOrganization<P>(
       description: about,
       body,
       ...CHANGED,
-      errors: [errors.exists],
+      errors: [errors.exists, 'ORG-STATE'],
     },
     [`update${name}Policy`]: {
       path: `PUT ${route}`,
@@ -336,7 +336,7 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: errors.notFound ? [errors.notFound] : [],
+      errors: [...(errors.notFound ? [errors.notFound] : []), 'ORG-STATE'],
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,
@@ -344,6 +344,7 @@ function ofOrganization<P>(
       of: 'org',
       summary: `Reset the ${policy} of the organization to the default`,
       ...CHANGED,
+      errors: ['ORG-STATE'],
     },
   };
 }

@@ -3,12 +3,25 @@ import { requireReach } from '../contract/permissions.ts';
 import { anOrg, type Finder } from '../contract/serve.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
 import { pathId } from '../platform/http/parse.ts';
+import { wrongState } from './organization-states.ts';
 import { type Org, requireOrg } from './organizations.ts';
 import { accessForChange, findUser, type Reached, type User, userNotFound } from './users/store.ts';
 
 /** The organization that the request names, or the caller's own. */
 export function existingOrg(db: Db): Finder<'org', Org> {
   return { of: 'org', find: async (asked) => requireOrg(db, await anOrg.find(asked)) };
+}
+
+/** The organization that the request names, or the caller's own, for changes: a deleted one is restored first. */
+export function changeableOrg(db: Db): Finder<'org', Org> {
+  return {
+    of: 'org',
+    async find(asked) {
+      const org = await existingOrg(db).find(asked);
+      if (org.removedAt !== null) throw wrongState('is deleted; take the deletion back first');
+      return org;
+    },
+  };
 }
 
 /** The user of the path, for themselves and for callers with a role that may read them. */

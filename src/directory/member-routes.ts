@@ -7,17 +7,15 @@ import { type Finder, instance, serve } from '../contract/serve.ts';
 import { details } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { type ResultPage, searchResult } from '../platform/http/answers.ts';
-import { existingOrg } from './finders.ts';
+import { changeableOrg, existingOrg } from './finders.ts';
 import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from './members.ts';
+import type { Org } from './organizations.ts';
 import { findUser, userNotFound } from './users/store.ts';
 
 /** Routes of both kinds of members. */
 export function memberRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  const ofOrg: Finder<'org', Scope> = {
-    of: 'org',
-    find: async (asked) => ({ kind: 'organization', orgId: (await existingOrg(pool).find(asked)).id }),
-  };
+  const ofOrg = scopeOf(existingOrg(pool));
   const ofInstance: Finder<'instance', Scope> = {
     of: 'instance',
     find(asked) {
@@ -25,7 +23,7 @@ export function memberRoutes({ pool }: { pool: Pool }): Router {
       return { kind: 'instance' };
     },
   };
-  serve(router, operations.addOrgMember, ofOrg, (asked) => add(pool, asked));
+  serve(router, operations.addOrgMember, scopeOf(changeableOrg(pool)), (asked) => add(pool, asked));
   serve(router, operations.addInstanceMember, ofInstance, (asked) => add(pool, asked));
   serve(router, operations.searchOrgMembers, ofOrg, ({ target, body }) => search(pool, target, body.query));
   serve(router, operations.searchInstanceMembers, ofInstance, ({ target, body }) => search(pool, target, body.query));
@@ -36,6 +34,10 @@ export function memberRoutes({ pool }: { pool: Pool }): Router {
     remove(pool, target, params.userId, caller),
   );
   return router;
+}
+
+function scopeOf(org: Finder<'org', Org>): Finder<'org', Scope> {
+  return { of: 'org', find: async (asked) => ({ kind: 'organization', orgId: (await org.find(asked)).id }) };
 }
 
 interface NewMember {

@@ -15,7 +15,7 @@ import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { newId } from '../platform/ids.ts';
-import { existingOrg } from './finders.ts';
+import { changeableOrg, existingOrg } from './finders.ts';
 import { limitsOf, setLimits, usageOf } from './organization-limits.ts';
 import { deleteOrg, previewRemoval, REMOVAL_MS, restoreOrg } from './organization-removal.ts';
 import { deactivateOrg, reactivateOrg } from './organization-states.ts';
@@ -70,8 +70,8 @@ function limitRoutes({ pool }: { pool: Pool }): Router {
     const limits = await limitsOf(pool, org.id);
     return { details: orgDetails(org), ...limits, usage: await usageOf(pool, org.id, limits) };
   });
-  serve(router, limits.setOrgLimits, anOrg, async ({ caller, target: orgId, body }) =>
-    changedAnswer(await transaction(pool, (db) => setLimits(db, orgId, body, caller.userId)), orgId),
+  serve(router, limits.setOrgLimits, changeableOrg(pool), async ({ caller, target: { id }, body }) =>
+    changedAnswer(await transaction(pool, (db) => setLimits(db, id, body, caller.userId)), id),
   );
   return router;
 }

@@ -9,7 +9,7 @@ import { AGE, COMPLEXITY, LOGIN, operationsOf, type PolicyKind } from '../contra
 import { instance, serve } from '../contract/serve.ts';
 import { details, newDetails } from '../platform/db/events.ts';
 import { type Pool, transaction } from '../platform/db/pool.ts';
-import { existingOrg } from './finders.ts';
+import { changeableOrg, existingOrg } from './finders.ts';
 import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './policies.ts';
 
 /** Routes of all kinds of policies. */
@@ -20,19 +20,20 @@ export function policyRoutes({ pool }: { pool: Pool }): Router {
 function routesOf<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
   const router = Router();
   const org = existingOrg(pool);
+  const changeable = changeableOrg(pool);
   const operations = operationsOf(kind);
   const read = async (orgId: string | null) => ({ policy: policyView(await policyOf(pool, kind, orgId)) });
   serve(router, operations.get, org, ({ target }) => read(target.id));
   serve(router, operations.getDefault, org, () => read(null));
   serve(router, operations.getOfInstance, instance, () => read(null));
-  serve(router, operations.add, org, async ({ caller, target: { id }, body }) => {
+  serve(router, operations.add, changeable, async ({ caller, target: { id }, body }) => {
     const event = await transaction(pool, (db) => addPolicy(db, kind, id, body as P, caller.userId));
     return { details: newDetails(event, id) };
   });
-  serve(router, operations.update, org, async ({ caller, target: { id }, body }) => ({
+  serve(router, operations.update, changeable, async ({ caller, target: { id }, body }) => ({
     details: policyDetails(await transaction(pool, (db) => updatePolicy(db, kind, id, body as P, caller.userId))),
   }));
-  serve(router, operations.reset, org, async ({ caller, target: { id } }) => ({
+  serve(router, operations.reset, changeable, async ({ caller, target: { id } }) => ({
     details: newDetails(await transaction(pool, (db) => resetPolicy(db, kind, id, caller.userId)), id),
   }));
   serve(router, operations.updateOfInstance, instance, async ({ caller, body }) => ({

@@ -295,7 +295,7 @@ describe('a form that is sent again', () => {
       });
       assert(status < 500, `${tab.button} (${tab.action}) answers ${status}: ${problemIn(text)}`);
     };
-    // A deleted organization can be restored, so administrators may still change it.
+    // A deleted organization can be restored; its pages say so, and refuse other changes.
     const [ofOrg, others] = [tabs.filter(isOf(orgId)), tabs.filter((tab) => !isOf(orgId)(tab))];
     assert(ofOrg.length > 4 && others.length > 15, `${ofOrg.length} and ${others.length} forms`);
     const before = await done();

@@ -155,6 +155,29 @@ test('then everything of it is removed, and nothing of others; the id stays take
   assert.equal((await call('GET', `/admin/v1/orgs/${other.orgId}`)).body.org.state, 'ORG_STATE_ACTIVE');
 });
 
+test('a deleted organization is not changed before it is restored, also by an IAM_OWNER', async () => {
+  const { orgId, userId } = await api.setupOrg();
+  assert.equal((await remove(orgId)).status, 200);
+  const changes = [
+    ['POST', '/management/v1/users/machine', { userName: unique('robot'), name: 'Robot' }],
+    ['PUT', `${PATH}/limits`, { users: 5 }],
+    ['POST', `${PATH}/members`, { userId, roles: ['ORG_OWNER'] }],
+    ['POST', '/management/v1/policies/login', { forceMfa: true }],
+    ['PUT', '/management/v1/policies/login', { forceMfa: true }],
+    ['DELETE', '/management/v1/policies/login', undefined],
+  ] as const;
+  for (const [method, path, body] of changes) {
+    const answer = await api.call(method, path, body, { orgId });
+    assert.deepEqual([answer.status, errorId(answer)], [400, 'ORG-STATE'], `${method} ${path}`);
+    assert.match(answer.body.message, /is deleted; take the deletion back first/);
+  }
+  for (const path of [`${PATH}/limits`, '/management/v1/policies/login'])
+    assert.equal((await api.call('GET', path, undefined, { orgId })).status, 200, path);
+  assert.equal((await restore(orgId)).status, 200);
+  const [method, path, body] = changes[0];
+  assert.equal((await api.call(method, path, body, { orgId })).status, 200);
+});
+
 test('the last IAM_OWNER stays, and the removal of the first organization does not set up the instance again', async () => {
   const home = (await call('GET', PATH)).body.org.id;
   assert.equal(errorId(await remove(home)), 'MEMBER-LAST-OWNER');

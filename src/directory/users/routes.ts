@@ -23,7 +23,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { badFields, pathId } from '../../platform/http/parse.ts';
 import { newId } from '../../platform/ids.ts';
-import { changeableUser, existingOrg, readableUser } from '../finders.ts';
+import { changeableOrg, changeableUser, existingOrg, readableUser } from '../finders.ts';
 import { linksOf } from '../idp-links.ts';
 import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requireOrg } from '../organizations.ts';
 import { createHuman, type HumanDeps } from './create.ts';
@@ -135,7 +135,7 @@ async function targetOrg(
 /** The route that creates machine users. */
 export function machineRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  serve(router, machineOperations.createMachineUser, existingOrg(pool), async ({ caller, target, body }) => {
+  serve(router, machineOperations.createMachineUser, changeableOrg(pool), async ({ caller, target, body }) => {
     const { userId, userName, accessTokenType, ...machine } = body;
     const orgId = target.id;
     const id = userId ?? newId();
