@@ -248,6 +248,7 @@ function remark(source: string, field: string, column: Column): string {
   if (field === 'email') return COLUMNS.required;
   if (field === 'userId') return COLUMNS.unique;
   if (field === 'hash') return schemesIn(column).join(', ') || COLUMNS.noHash;
+  if (field === '' && column.samples.some(({ hidden }) => hidden === 'secret')) return COLUMNS.plain;
   return statesOf(source, field, column).join(', ');
 }
 

@@ -165,6 +165,7 @@ const englishColumns = {
   required: 'required',
   unique: 'must be unique',
   noHash: 'no known hash',
+  plain: 'not taken: if these are passwords, choose “Plain password”',
   one: 'An example, made of the first value of each column:',
   twice: (field: string) => `Only one column can become “${field}”.`,
   tooMany: (most: number) => `At most ${most} columns can be taken.`,

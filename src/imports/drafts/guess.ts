@@ -27,7 +27,7 @@ import {
 } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
-import { csv } from '../../sources/systems/mapped.ts';
+import { csv, isWholeHash } from '../../sources/systems/mapped.ts';
 import { CONTEXT, isFields, isSecretName, textAt } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
 
@@ -162,9 +162,9 @@ function mappingOf(source: ExportFormat | undefined, records: readonly Fields[])
     for (const [field, column] of Object.entries(mappingFor(record, givenMapping({})).columns)) found[field] ??= column;
   }
   const { password, ...columns } = found;
-  // A digest is no password, whatever its column is called.
+  // Plain passwords are taken only where somebody names their column, as when the files are read.
   const isHash = columns.hash === undefined && password !== undefined && holdsHashes(records, password);
-  return { ...columns, ...(password === undefined ? {} : { [isHash ? 'hash' : 'password']: password }) };
+  return isHash ? { ...columns, hash: password } : columns;
 }
 
 function nameOrganizations(source: ExportFormat | undefined, records: readonly Fields[]): boolean {
@@ -175,7 +175,8 @@ function nameOrganizations(source: ExportFormat | undefined, records: readonly F
 
 function holdsHashes(records: readonly Fields[], column: string): boolean {
   const first = records.find((record) => textAt(record, column) !== undefined);
-  return first !== undefined && isHashBeside(first, textAt(first, column) as string, {});
+  const text = first && textAt(first, column);
+  return first !== undefined && text !== undefined && (isWholeHash(text) || isHashBeside(first, text, {}));
 }
 
 function describe(

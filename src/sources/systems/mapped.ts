@@ -243,7 +243,7 @@ function mappedHash(record: Fields, { columns }: GivenMapping, options: ConvertO
 }
 
 /** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
-function isWholeHash(text: string): boolean {
+export function isWholeHash(text: string): boolean {
   const known = knownForm(text);
   if (plainOf(text) !== undefined) return true;
   return (namedHash(text) !== undefined || known !== text) && hashProblem(known) === undefined;

@@ -6,6 +6,7 @@ import { readDraft } from '../../../src/imports/drafts/draft.ts';
 import { guessDraft } from '../../../src/imports/drafts/guess-pool.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
+import { HASH } from '../../support/imports/imports.ts';
 import { textRows, workbookOf } from '../../support/workbook.ts';
 
 let api: TestApi;
@@ -99,6 +100,13 @@ test('a guess says what the columns become as the source that is given, and as a
   assert.deepEqual([own.mapping.userId, own.mapping.email, own.mapping.lastName], ['user_id', 'email', 'family_name']);
   const refused = await guess(id, '?source=klingon');
   assert.deepEqual([refused.status, refused.body.details[0].id], [400, 'IMPORT-QUERY']);
+});
+
+test('a column of plain passwords is taken only where somebody names it, and one of hashes at once', async () => {
+  const mapping = async (cell: string) =>
+    (await guess((await draftWith(`id,email,password\n1,a@example.com,${cell}\n`)).id)).body.mapping;
+  assert.deepEqual(await mapping('correct horse'), { userId: 'id', email: 'email' });
+  assert.deepEqual(await mapping(HASH), { userId: 'id', email: 'email', hash: 'password' });
 });
 
 test('a workbook shows its sheets, is read by the one that is named, and only as a whole', async () => {
