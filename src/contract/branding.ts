@@ -218,12 +218,10 @@ const policy = z
       description:
         'The colours that pages have: where a chosen one could not be read (under 4.5:1), it is made darker or lighter.',
     }),
-    isShifted: z
-      .boolean()
-      .meta({
-        description:
-          'Whether a chosen colour is shown darker or lighter, in light or, with the theme `dark`, in the dark.',
-      }),
+    isShifted: z.boolean().meta({
+      description:
+        'Whether a chosen colour is shown darker or lighter, in light or, with the theme `dark`, in the dark.',
+    }),
     own: z
       .array(z.enum(BRANDING_FIELDS))
       .meta({ description: 'The fields that the organization, or here the instance, has set itself.' }),

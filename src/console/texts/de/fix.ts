@@ -70,6 +70,7 @@ export const FIX = {
   value: (field: string) => `Neuer Wert: ${field}`,
   save: 'Korrekturen speichern',
   good: 'Gut: Wird importiert, wenn noch einmal gesendet wird',
+  long: (ends: string, characters: string) => `${ends} (${characters} Zeichen)`,
   goodDraft: 'Gut: Wird importiert',
   gone: 'Bei dieser Ursache ist niemand mehr übrig.',
   next: 'Nächste Benutzer',

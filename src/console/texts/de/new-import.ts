@@ -148,6 +148,7 @@ export const COLUMNS = {
     `Die Felder von ${title} sind bekannt: Es gibt nichts zuzuordnen. Das sind Beispiele; Listen, Hashes und Geheimnisse werden nicht angezeigt.`,
   unclear: (title: string) =>
     `Die Felder von ${title} sind bekannt, aber nicht die ersten hier. Ihre Namen können bedeuten, dass ein Benutzer sich nicht anmelden darf: Sagen Sie, was sie bedeuten. Das Lesen hält an, wo die Werte es nicht sagen.`,
+  plain: 'wird nicht übernommen: Wenn das Passwörter sind, wählen Sie „Passwort im Klartext“',
   asRecognized: 'Wie die Werte sagen',
   map: 'Sagen Sie, was aus jeder Spalte wird. Spalten ohne Feld werden weggelassen.',
   waiting: 'Die Spalten erscheinen, sobald der Anfang der Datei da ist.',

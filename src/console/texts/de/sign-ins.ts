@@ -35,6 +35,7 @@ export const SIGN_INS = {
   day: 'Tag (UTC)',
   curve: (signedIn: string, all: string, from: string, to: string) =>
     `${signedIn} von ${all} Benutzern haben sich angemeldet, vom ${from} bis zum ${to}.`,
+  onDay: (day: string, users: string, all: string) => `${day} UTC · ${users} zum ersten Mal · bisher ${all}`,
   has: 'Hat sich angemeldet',
   anyone: 'Alle Benutzer',
   way: 'Meldet sich an mit',
