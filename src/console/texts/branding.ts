@@ -37,7 +37,6 @@ export const BRANDING = {
     light: 'Always light.',
     dark: 'Always dark.',
   },
-  texts: 'Own sentences in emails',
   save: 'Save',
   preview: 'Preview',
   previewTitle: 'Preview of the sign-in page',
