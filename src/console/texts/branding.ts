@@ -1,7 +1,9 @@
 /** Texts of the page for the name, logo and colours of an organization. */
 import type { BrandingField } from '../../contract/branding.ts';
+import * as de from './de/branding.ts';
+import { localized } from './language.ts';
 
-export const BRANDING = {
+const english = {
   title: 'Name and look of pages and mails',
   titleOf: (name: string) => `Name and look of ${name}`,
   about: 'What is empty is as in the service.',
@@ -55,3 +57,5 @@ export const BRANDING = {
   resetEffect: 'The organization loses its own name, logo, colours, links and sentences.',
   sample: { application: 'Example application', loginName: 'ann@example.com' },
 };
+
+export const BRANDING = localized(english, de.BRANDING);

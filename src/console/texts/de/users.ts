@@ -6,7 +6,7 @@ export const USERS = {
   by: 'Nach',
   anyKind: 'Allem',
   kinds: {
-    person: 'Anfang des Namens',
+    person: 'Name',
     name: 'Anfang des Benutzernamens',
     login: 'Anmeldename',
     email: 'E-Mail-Adresse',
@@ -14,7 +14,7 @@ export const USERS = {
     id: 'Benutzer-ID',
   },
   matching: {
-    person: 'mit diesem Anfang des Namens',
+    person: 'deren Name diese Wörter hat',
     name: 'mit diesem Anfang des Benutzernamens',
     login: 'mit diesem Anmeldenamen',
     email: 'mit dieser E-Mail-Adresse',
