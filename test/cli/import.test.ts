@@ -130,6 +130,29 @@ scene(
   },
 );
 
+scene('a dry run shows the mails as people get them, and writes them to files', async (t, { muster, orgId }) => {
+  const path = await usersFile(t, [line(1), line(2, { email_verified: false, password_hash: HASH })]);
+  const args = ['import', path, '--from', 'auth0', '--org', orgId, '--dry-run'];
+  const shown = (await muster(args)).stdout;
+  assert.match(shown, /^ {2}Mails that would be sent, as people get them$/m);
+  assert.match(shown, /^ +1 {2}en {2}.*: Confirm your email address\n +\| Hello,$/m);
+  assert.match(shown, /^ +1 {2}en {2}.*: Set up your account\n +\| Hello,$/m);
+  const previews = join(path, '..', 'previews');
+  const written = (await muster([...args, '--mail-previews', previews])).stdout;
+  assert.match(written, /previews\/verification\.en\.html$/m);
+  assert.doesNotMatch(written, /\| Hello,/);
+  assert.match(await readFile(join(previews, 'initialisation.en.html'), 'utf8'), /^<!doctype html>\n<html lang="en"/);
+  assert.match(await readFile(join(previews, 'initialisation.en.txt'), 'utf8'), /: Set up your account\n\nHello,\n/);
+  const { mails } = JSON.parse((await muster([...args, '--json'])).stdout);
+  assert.deepEqual(
+    mails.map(({ kind, language, users }: Record<string, unknown>) => [kind, language, users]),
+    [
+      ['verification', 'en', 1],
+      ['initialisation', 'en', 1],
+    ],
+  );
+});
+
 scene(
   'a dry run leaves a draft, which is started without the files, corrected before, or discarded',
   async (t, { muster, orgId, imports, env, service }) => {
