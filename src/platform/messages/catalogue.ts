@@ -17,7 +17,7 @@ import { type Html, html } from '../text/html.ts';
 import en from './en.json' with { type: 'json' };
 
 /** The languages that there is a catalogue for; the first is spoken where no other is wished for. */
-export const LANGUAGES = ['en', 'de'] as const;
+export const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'sv', 'tr', 'ja', 'zh', 'ar'] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 

@@ -7,7 +7,7 @@ import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { described, field, type Problem, remarks, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { LANGUAGES, nameOf, say } from '../../platform/messages/catalogue.ts';
+import { LANGUAGES, type MessageKey, nameOf, say } from '../../platform/messages/catalogue.ts';
 import { changeProfile } from '../credentials/human.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 
@@ -22,6 +22,13 @@ export const PROFILE: Section = {
 };
 
 const NAMES = ['givenName', 'familyName', 'nickName', 'displayName'] as const;
+/** What a name is called, and what is wrong with it. */
+const MESSAGES = {
+  givenName: { label: 'account.givenName', invalid: 'account.givenNameInvalid' },
+  familyName: { label: 'account.familyName', invalid: 'account.familyNameInvalid' },
+  nickName: { label: 'account.nickName', invalid: 'account.nickNameInvalid' },
+  displayName: { label: 'account.displayName', invalid: 'account.displayNameInvalid' },
+} as const satisfies Record<(typeof NAMES)[number], Record<string, MessageKey>>;
 const OPTIONAL: ReadonlySet<string> = new Set(['nickName', 'displayName']);
 const MOST_CHARACTERS = 200;
 const LANGUAGE = 'preferredLanguage';
@@ -32,7 +39,7 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const value = (name: (typeof NAMES)[number] | typeof LANGUAGE) =>
     sent ? text(req.body, name) : (person.user[name] ?? '');
   const body = html`${opening(visit, PROFILE.path, { step: 'save' })}
-${NAMES.map((name) => field({ problem, name, label: say(`account.${name}`), value: value(name), isOptional: OPTIONAL.has(name), ...(name === 'displayName' ? { hint: say('account.displayNameHint') } : {}) }))}
+${NAMES.map((name) => field({ problem, name, label: say(MESSAGES[name].label), value: value(name), isOptional: OPTIONAL.has(name), ...(name === 'displayName' ? { hint: say('account.displayNameHint') } : {}) }))}
 ${languageField(value(LANGUAGE), person.user.preferredLanguage ?? '', problem)}
 <button type="submit">${say('common.save')}</button>
 </form>`;
@@ -71,6 +78,6 @@ function profileOf(form: unknown) {
   throw new FormProblem(
     name === undefined
       ? { message: say('account.languageInvalid'), fields: [LANGUAGE] }
-      : { message: say(`account.${name}Invalid`, { most: MOST_CHARACTERS }), fields: [name] },
+      : { message: say(MESSAGES[name].invalid, { most: MOST_CHARACTERS }), fields: [name] },
   );
 }

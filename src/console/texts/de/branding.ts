@@ -54,5 +54,5 @@ export const BRANDING = {
   resetTitle: 'Wie im Dienst',
   reset: 'Alles vom Dienst übernehmen',
   resetEffect: 'Die Organisation verliert ihren Namen, ihr Logo, ihre Farben, Links und Sätze.',
-  sample: { application: 'Beispielanwendung', loginName: 'anna@example.com' },
+  sample: { application: 'Beispielanwendung', loginName: 'ann@example.com' },
 };
