@@ -7,10 +7,10 @@
 import type { Request, Response } from 'express';
 import { type Assets, openAssets } from '../../platform/html/assets.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { document, LOGO, languageLink, PAGE_HEADERS } from '../../platform/html/layout.ts';
+import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
 import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
-import { consoleLanguage, otherLanguage } from '../texts/language.ts';
+import { consoleLanguage } from '../texts/language.ts';
 import { notice } from './blocks.ts';
 import { wasSentBefore, withFormIds } from './send-once.ts';
 
@@ -98,7 +98,6 @@ ${entries.map(
     html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name()}</a>\n`,
 )}</nav>
 <form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${accountUrl}"><span class="sr">${FRAME.account} </span>${name}</a>
-${languageLink(otherLanguage())}
 <button type="submit" class="quiet small">${FRAME.signOut}</button></form></div>`;
 }
 

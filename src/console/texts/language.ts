@@ -19,11 +19,6 @@ export function consoleLanguage(): ConsoleLanguage {
   return known;
 }
 
-/** The language that the console can be read in instead. */
-export function otherLanguage(): ConsoleLanguage {
-  return consoleLanguage() === 'en' ? 'de' : 'en';
-}
-
 /** The language of each request's wishes, so that it is looked for once. */
 const chosen = new WeakMap<LanguageWishes, ConsoleLanguage>();
 

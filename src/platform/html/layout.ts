@@ -110,8 +110,10 @@ ${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}`,
 function languageList(query: Readonly<Record<string, string>> | undefined): Html {
   const current = currentLanguage();
   const link = (language: Language) => {
+    const parameters = new URLSearchParams(query ?? requestContext()?.query);
+    parameters.set(LANGUAGE_PARAMETER, language);
     const isCurrent = language === current ? html` aria-current="true"` : undefined;
-    return html`<li>${languageLink(language, query, isCurrent)}</li>\n`;
+    return html`<li><a href="?${String(parameters)}" lang="${language}" dir="${directionOf(language)}" hreflang="${language}"${isCurrent}>${asTitle(language)}</a></li>\n`;
   };
   const name = asTitle(current);
   return html`<footer>
@@ -120,13 +122,6 @@ function languageList(query: Readonly<Record<string, string>> | undefined): Html
 ${LANGUAGES.map(link)}</ul>
 </details>
 </footer>`;
-}
-
-/** A link to the page itself in a language. @param query of its address; default: that of the request */
-export function languageLink(language: Language, query?: Readonly<Record<string, string>>, more?: Html): Html {
-  const parameters = new URLSearchParams(query ?? requestContext()?.query);
-  parameters.set(LANGUAGE_PARAMETER, language);
-  return html`<a href="?${String(parameters)}" lang="${language}" dir="${directionOf(language)}" hreflang="${language}"${more}>${asTitle(language)}</a>`;
 }
 
 /** The name of a language at the beginning of a line. */
