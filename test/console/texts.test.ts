@@ -9,7 +9,20 @@ const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.ts') && name 
 
 /** Names, and words that German has too. */
 const SAME = new Set([
-  ...['Muster', 'Live', 'System', 'Name', 'Domain', 'Domains', 'Passkey', 'Passkeys', 'Client', 'Clients', 'Import'],
+  ...[
+    'Muster',
+    'Logo',
+    'Live',
+    'System',
+    'Name',
+    'Domain',
+    'Domains',
+    'Passkey',
+    'Passkeys',
+    'Client',
+    'Clients',
+    'Import',
+  ],
   ...['Status', 'Filter', 'Format', 'Pepper', 'Text', 'OK', 'Problem', 'Person', 'Claim', 'Claims', 'Issuer', 'Token'],
   ...['Redis', 'PostgreSQL', 'Dispatcher', 'Version', 'Worker', 'Scopes', 'Webhook', 'Unicode (UTF-8)'],
   ...['Thai (Windows-874)', 'Google', 'Microsoft', 'Apple', 'GitHub', 'GitLab', 'Facebook', 'LinkedIn', 'Auth0'],

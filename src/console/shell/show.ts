@@ -7,10 +7,10 @@
 import type { Request, Response } from 'express';
 import { type Assets, openAssets } from '../../platform/html/assets.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
+import { document, LOGO, languageList, PAGE_HEADERS } from '../../platform/html/layout.ts';
 import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
-import { consoleLanguage } from '../texts/language.ts';
+import { CONSOLE_LANGUAGES, consoleLanguage } from '../texts/language.ts';
 import { notice } from './blocks.ts';
 import { wasSentBefore, withFormIds } from './send-once.ts';
 
@@ -63,6 +63,7 @@ export function openShow({ assets, consoleUrl, accountUrl, scripts: always, navi
 <link rel="stylesheet" href="${assets.url('console.css')}">`;
   return (req, res, { title, body, status = 200, scripts = [], frames = false }) => {
     const name = sessionOf(res)?.tokens.name;
+    const language = consoleLanguage();
     const head = html`${css}
 ${[...always, ...scripts.map(assets.url)].map((src) => html`<script type="module" src="${src}"></script>\n`)}`;
     const { markup } = document(
@@ -75,8 +76,9 @@ ${name === undefined ? undefined : bar(req, { consoleUrl, accountUrl }, navigati
 </header>
 <main id="main" tabindex="-1">
 ${notice(wasSentBefore(res) ? FRAME.sentBefore : undefined, 'warn')}${withFormIds(body)}
-</main>`,
-      consoleLanguage(),
+</main>
+${languageList(undefined, { current: language, all: CONSOLE_LANGUAGES })}`,
+      language,
     );
     res.set(PAGE_HEADERS).set('Content-Security-Policy', frames ? `${POLICY}; frame-src 'self'` : POLICY);
     res.status(status).send(markup);

@@ -6,15 +6,16 @@
 import { type Language, languageFor } from '../../platform/messages/catalogue.ts';
 import { type LanguageWishes, requestContext } from '../../platform/request-context.ts';
 
-const LANGUAGES = ['en', 'de'] as const satisfies readonly Language[];
+/** The first is that of everybody who wishes for neither. */
+export const CONSOLE_LANGUAGES = ['en', 'de'] as const satisfies readonly Language[];
 
-export type ConsoleLanguage = (typeof LANGUAGES)[number];
+export type ConsoleLanguage = (typeof CONSOLE_LANGUAGES)[number];
 
 /** The language of the request in progress, as on all pages, of those that the console has. */
 export function consoleLanguage(): ConsoleLanguage {
   const wishes = requestContext()?.wishes;
-  if (!wishes) return LANGUAGES[0];
-  const known = chosen.get(wishes) ?? languageFor(wishes, LANGUAGES);
+  if (!wishes) return CONSOLE_LANGUAGES[0];
+  const known = chosen.get(wishes) ?? languageFor(wishes, CONSOLE_LANGUAGES);
   chosen.set(wishes, known);
   return known;
 }

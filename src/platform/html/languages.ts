@@ -11,12 +11,12 @@ import { isLanguage, type Language, wishFor } from '../messages/catalogue.ts';
 import { requestContext } from '../request-context.ts';
 import { LANGUAGE_PARAMETER } from './layout.ts';
 
-/** What people see in a browser and is not the console. */
-const PAGES = /^\/(?:ui|account|oauth|oidc)(?:\/|$)/i;
+/** What people see in a browser. */
+const PAGES = /^\/(?:ui|account|oauth|oidc|console)(?:\/|$)/i;
 /** At these addresses the parameter is the application's, whoever follows the link (OpenID Connect Core 3.1.2.1). */
 const OF_APPLICATIONS = /\/authorize(?:\/|$)/i;
 /** Pages that are in English only. */
-const ENGLISH = /^\/(?:console|docs)(?:\/|$)/i;
+const ENGLISH = /^\/docs(?:\/|$)/i;
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** Longer lists of languages name none that is of use. */

@@ -11,7 +11,15 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Response } from 'express';
-import { currentLanguage, directionOf, LANGUAGES, type Language, nameOf, say } from '../messages/catalogue.ts';
+import {
+  currentLanguage,
+  directionOf,
+  inLanguage,
+  LANGUAGES,
+  type Language,
+  nameOf,
+  say,
+} from '../messages/catalogue.ts';
 import { requestContext } from '../request-context.ts';
 import { brandedStyle, brandHead, brandLinks, imageSources } from './branding.ts';
 import { type Html, html } from './html.ts';
@@ -106,9 +114,15 @@ ${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}`,
   );
 }
 
-/** The languages of a page, as links to the page itself: `src/platform/html/languages.ts` keeps the choice. */
-function languageList(query: Readonly<Record<string, string>> | undefined): Html {
-  const current = currentLanguage();
+/**
+ * The languages of a page, as links to the page itself: `src/platform/html/languages.ts` keeps the choice.
+ * @param query of the page; default: that of the request @param of the language that the page is in, and all it can be in
+ */
+export function languageList(
+  query?: Readonly<Record<string, string>>,
+  of: { current: Language; all: readonly Language[] } = { current: currentLanguage(), all: LANGUAGES },
+): Html {
+  const { current, all } = of;
   const link = (language: Language) => {
     const parameters = new URLSearchParams(query ?? requestContext()?.query);
     parameters.set(LANGUAGE_PARAMETER, language);
@@ -117,9 +131,9 @@ function languageList(query: Readonly<Record<string, string>> | undefined): Html
   };
   const name = asTitle(current);
   return html`<footer>
-<details class="languages"><summary aria-label="${say('common.language', { name })}">${GLOBE}<span>${name}</span></summary>
+<details class="languages"><summary aria-label="${inLanguage({ chosen: current }, () => say('common.language', { name }))}">${GLOBE}<span>${name}</span></summary>
 <ul>
-${LANGUAGES.map(link)}</ul>
+${all.map(link)}</ul>
 </details>
 </footer>`;
 }

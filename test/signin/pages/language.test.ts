@@ -142,7 +142,7 @@ describe('the language of a page', () => {
     }
   });
 
-  it('of the console and of the documentation is English', async () => {
+  it('of the documentation is English', async () => {
     const page = await visitor(api).get('/docs', { 'accept-language': 'de' });
     assert.match(page.text, /<html lang="en" dir="ltr">/);
   });

@@ -39,7 +39,7 @@ export const OUTLOOK = {
     skip: 'Sie werden übersprungen und bleiben, wie sie sind.',
     update: 'Sie werden mit den Feldern der Dateien aktualisiert.',
   },
-  existingNone: 'Keinen der Benutzer gibt es schon.',
+  existingNone: 'Es gibt noch keinen der Benutzer.',
   existingFail: (n: number, count: string) =>
     `${users(n, count)} ${each(n, 'schlägt', 'schlagen')} fehl, weil es ${each(n, 'ihn', 'sie')} schon gibt.`,
   existingSkip: (n: number, count: string) =>

@@ -19,7 +19,7 @@ export const IMPORTS = {
   capped: 'Gezählt sind die neuesten 10.000 Importe.',
   progress: 'Fortschritt',
   rate: 'Tempo',
-  failed: 'Fehlgeschlagen',
+  failed: 'Fehler',
   started: 'Gestartet',
   notStarted: 'nicht gestartet, erstellt',
   caption: 'Importe, neueste zuerst',
