@@ -78,8 +78,8 @@ describe('the console in German', () => {
 
   async function enterGerman(t: Parameters<World['enter']>[0], path: string, who = world.org): Promise<Page> {
     const page = await world.enter(t, path, who);
-    await page.setExtraHTTPHeaders({ 'accept-language': 'de-AT,de;q=0.9,en;q=0.5' });
-    await page.reload();
+    await page.goto(`${world.api.url}${path}?ui_locales=de`);
+    await page.goto(world.api.url + path);
     return page;
   }
 

@@ -11,6 +11,7 @@ const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.ts') && name 
 const SAME = new Set([
   ...[
     'Muster',
+    'ann@example.com',
     'Logo',
     'Live',
     'System',
