@@ -36,7 +36,7 @@ type Typed = Readonly<Record<string, string>>;
 const TWICE = [
   /\/(?:clients|organizations|machines|providers)\/new$/,
   /\/providers\/[^/]+$/,
-  /\/(?:tokens|keys|limits|login|claims)$/,
+  /\/(?:tokens|keys|limits|login|claims|branding)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
   // What changed since is read, checked or corrected again.
@@ -180,6 +180,7 @@ describe('a form that is sent again', () => {
     await replay(`${org}/limits`, { users: '1000' });
     await replay(`${org}/login`, { mailCode: 'all' });
     for (const owner of [org, '/console/system']) {
+      await replay(`${owner}/branding`, { name: 'Form' });
       await replay(`${owner}/providers/new?type=github`, { clientId: 'client-1', aliases: '' });
       const { text } = await person.get(`${owner}/providers`);
       const [, provider = ''] = /href="([^"]*\/providers\/[^"/]+)\/remove"/.exec(text) ?? [];
@@ -268,9 +269,16 @@ describe('a form that is sent again', () => {
       ),
       ...['tokens', 'keys'].map((one) => `/console/users/${machine}/${one}`),
       ...['claims', 'remove'].map((one) => `/console/clients/${client}/${one}`),
-      ...['', '/limits', '/login', '/machines/new', '/providers/new?type=github', '/deactivate', '/delete'].map(
-        (one) => `/console/organizations/${orgId}${one}`,
-      ),
+      ...[
+        '',
+        '/limits',
+        '/login',
+        '/branding',
+        '/machines/new',
+        '/providers/new?type=github',
+        '/deactivate',
+        '/delete',
+      ].map((one) => `/console/organizations/${orgId}${one}`),
       `/console/organizations/${own.orgId}`,
       '/console/system/administrators',
       ...[...STEP_NAMES, 'discard'].map((one) => `/console/imports/new/${draft}/${one}?source=csv&org=${own.orgId}`),
