@@ -6,7 +6,7 @@ import { isAttempt } from '../../../src/signin/login/attempts.ts';
 
 test('the operations that are attempts say so, and are POST', () => {
   const written =
-    /^(?:\/console\/api)?\/(?:v2beta\/sessions|v2beta\/users\/[^/]+\/(?:email\/verify|email\/resend|phone\/verify|phone\/resend|password|password_reset|totp\/verify|passkeys\/registration_link)|management\/v1\/password_sources\/[^/]+\/_test|admin\/v1\/imports\/[^/]+\/_try_password)\/?$/i;
+    /^(?:\/console\/api)?\/(?:v2beta\/sessions|v2beta\/users\/[^/]+\/(?:email\/verify|email\/resend|phone\/verify|phone\/resend|password|password_reset|totp\/verify|passkeys\/registration_link)|management\/v1\/password_sources\/[^/]+\/_test|management\/v1\/mails\/_sample|admin\/v1\/imports\/[^/]+\/_try_password)\/?$/i;
   for (const { id, path, tries } of OPERATIONS) {
     const [method = '', pattern = ''] = path.split(' ');
     const concrete = pattern.replace(/\{\w+\}/g, 'x');
