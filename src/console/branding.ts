@@ -1,12 +1,20 @@
 /**
  * The page for the name, logo, colours, links and sentences of an organization, and of the service, with a preview of
- * the sign-in page as it would be.
+ * the sign-in page and of mails as they would be.
  *
- * Guarantee: the preview is a page of its own in a frame: it has no script, its forms lead nowhere, and what was typed
+ * Guarantee: a preview is a page of its own in a frame: it has no script, its forms lead nowhere, and what was typed
  * is in it only as far as a branding may contain it. Without JavaScript a button shows it; the logo needs a script.
  */
 import { type Request, type Response, Router } from 'express';
-import { BRANDING_FIELDS, type BrandingField, brandingBody, type GivenBranding, THEMES } from '../contract/branding.ts';
+import {
+  BRANDING_FIELDS,
+  type BrandingField,
+  brandingBody,
+  type GivenBranding,
+  OWN_TEXTS,
+  type OwnText,
+  THEMES,
+} from '../contract/branding.ts';
 import type { Answer, Sent } from '../contract/client.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { type PageBranding, setBranding } from '../platform/html/branding.ts';
@@ -17,8 +25,9 @@ import { say } from '../platform/messages/catalogue.ts';
 import type { ScreenDeps } from './deps.ts';
 import { orgOf, orgPath } from './organizations.ts';
 import { sessionOf } from './session.ts';
-import { choices, headline, notice, queryOf } from './shell/blocks.ts';
+import { choices, headline, notice, queryOf, selectField } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
+import { sendMailDocument } from './shell/mail-frame.ts';
 import { BRANDING as TEXTS } from './texts/branding.ts';
 import { SYSTEM } from './texts/system.ts';
 
@@ -140,6 +149,7 @@ async function showForm(
   const isSent = req.method === 'POST';
   const shownOf = (name: BrandingField) => (isSent ? typedValue(req, name) : ownValue(policy, name));
   const { colors, isShifted } = policy;
+  const mail = mailOf(text(req.body, 'shown'));
   const body = html`${headline(owner.title, owner.above)}
 ${notice(saidOnce(res) === 'branding' ? TEXTS.done : undefined)}${notice(refusal?.message, 'bad')}
 ${isShifted ? notice(TEXTS.shifted(colors.light.accent, colors.dark.accent), 'warn') : undefined}
@@ -147,9 +157,10 @@ ${logoCard(owner, policy)}
 <branding-form><form class="card confirm" method="post" action="${owner.path}">
 <p>${owner.org === undefined ? TEXTS.aboutService : TEXTS.about}</p>
 ${FIELDS.map((name) => fieldOf(name, shownOf(name), refusal))}
+<div class="field">${selectField(TEXTS.shown, 'shown', previewChoices(), mail ?? '')}</div>
 <div class="buttons"><button type="submit" name="step" value="save">${TEXTS.save}</button>
 <button class="quiet" type="submit" name="step" value="preview">${TEXTS.preview}</button></div></form>
-${frames(owner, Object.fromEntries(FIELDS.map((name) => [name, shownOf(name)])))}</branding-form>
+${frames(owner, Object.fromEntries(FIELDS.map((name) => [name, shownOf(name)])), mail)}</branding-form>
 ${owner.org === undefined || policy.own.length === 0 ? undefined : resetForm(owner)}`;
   show(req, res, {
     title: owner.title,
@@ -183,16 +194,29 @@ function logoCard({ org }: Owner, { own, logoUrl }: Policy): Html {
 <div class="buttons with-script" hidden><label class="button">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!own.includes('logo'))}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
 }
 
-/** What the preview shows of what was typed. */
-const SHOWN = ['name', 'primaryColor', 'backgroundColor', 'theme', 'cornerRadius', 'supportEmail'] as const;
-const SHOWN_LINKS = ['links.help', 'links.terms', 'links.privacy'] as const;
+/** The mails that have sentences of their own, behind the page. */
+function previewChoices(): [string, string][] {
+  const mails = Object.keys(OWN_TEXTS) as OwnText[];
+  return [['', TEXTS.signInPage], ...mails.map((name): [string, string] => [name, TEXTS.labels[`texts.${name}`]])];
+}
 
-function frames({ path }: Owner, values: Readonly<Record<string, string>>): Html {
-  const all = [...SHOWN, ...SHOWN_LINKS].map((name) => [name, values[name] ?? ''] as const);
-  const src = `${path}/frame${queryOf(Object.fromEntries(all))}`;
+function mailOf(shown: string): OwnText | undefined {
+  return Object.hasOwn(OWN_TEXTS, shown) ? (shown as OwnText) : undefined;
+}
+
+/** What the preview shows of what was typed; a mail also has its sentences. */
+const SHOWN = [
+  ...(['name', 'primaryColor', 'backgroundColor', 'theme', 'cornerRadius', 'supportEmail', 'language'] as const),
+  ...(['links.help', 'links.terms', 'links.privacy'] as const),
+] as const;
+
+function frames({ path }: Owner, values: Readonly<Record<string, string>>, mail: OwnText | undefined): Html {
+  const all = Object.fromEntries(SHOWN.map((name) => [name, values[name] ?? ''] as const));
+  const ofMail = mail && { shown: mail, sentences: packed(values[`texts.${mail}`] ?? '') };
+  const src = `${path}/frame${queryOf({ ...all, ...ofMail })}`;
   const frame = (look: string, title: string) =>
-    html`<figure><figcaption>${title}</figcaption><iframe class="preview ${look}" sandbox title="${TEXTS.previewTitle}: ${title}" src="${src}" data-frame="${path}/frame"></iframe></figure>\n`;
-  return html`<section class="card previews"><h2>${TEXTS.previewTitle}</h2>
+    html`<figure><figcaption>${title}</figcaption><iframe class="preview ${look}" sandbox title="${TEXTS.preview}: ${title}" src="${src}" data-frame="${path}/frame"></iframe></figure>\n`;
+  return html`<section class="card previews"><h2>${TEXTS.preview}</h2>
 ${frame('phone', TEXTS.phone)}${frame('desktop', TEXTS.desktop)}</section>`;
 }
 
@@ -202,8 +226,45 @@ function resetForm({ path }: Owner): Html {
 <div class="buttons"><button class="quiet" type="submit">${TEXTS.reset}</button></div></form>`;
 }
 
-/** The sign-in page with what was typed; what a branding may not contain is as it is stored. */
+/** Sentences are long, and percent-encoding makes them up to three times as long: an address has limits. */
+function packed(sentences: string): string {
+  return Buffer.from(sentences).toString('base64url');
+}
+
+/** What was typed, as it would be; what a branding may not contain is as it is stored. */
 async function showFrame(owner: Owner, req: Request, res: Response): Promise<void> {
+  const mail = mailOf(text(req.query, 'shown'));
+  return mail === undefined ? showSignInPage(owner, req, res) : showMail(owner, mail, req, res);
+}
+
+/**
+ * A mail as the service makes it. The mails of the service have no organization: for them the person's own is the
+ * example, without anything that it has set itself.
+ */
+async function showMail({ org }: Owner, mail: OwnText, req: Request, res: Response): Promise<void> {
+  const { api, caller } = sessionOf(res);
+  const sentences = Buffer.from(text(req.query, 'sentences'), 'base64url').toString();
+  const { data } = brandingBody.safeParse({ texts: { [mail]: sentences } });
+  const isEmpty = (name: BrandingField) =>
+    name === `texts.${mail}` ? sentences === '' : isShown(name) && queried(req, name) === '';
+  const reset = BRANDING_FIELDS.filter((name) => org === undefined || isEmpty(name));
+  const branding = { ...goodValues(req), ...(data?.texts ? { texts: data.texts } : {}), reset };
+  const body = { kind: OWN_TEXTS[mail], branding } as Sent<'previewMail'>;
+  const { html: document } = await api.call('previewMail', { org: org ?? caller.orgId, body });
+  sendMailDocument(res, document);
+}
+
+/** A value of the address; a theme as in the service is none. */
+function queried(req: Request, name: BrandingField): string {
+  const value = text(req.query, name);
+  return name === 'theme' && !(THEMES as readonly string[]).includes(value) ? '' : value;
+}
+
+function isShown(name: BrandingField): boolean {
+  return (SHOWN as readonly BrandingField[]).includes(name);
+}
+
+async function showSignInPage(owner: Owner, req: Request, res: Response): Promise<void> {
   const policy = await policyOf(owner, res);
   const logoPath = policy.logoUrl === undefined ? undefined : new URL(policy.logoUrl).pathname;
   setBranding({ ...policy, ...goodValues(req), logoPath } as PageBranding);
@@ -231,9 +292,9 @@ async function showFrame(owner: Owner, req: Request, res: Response): Promise<voi
 /** Each value of the address that a branding may have. */
 function goodValues(req: Request): Partial<GivenBranding> {
   let good: Partial<GivenBranding> = {};
-  for (const name of [...SHOWN, ...SHOWN_LINKS]) {
-    const value = text(req.query, name);
-    if (value === '' || (name === 'theme' && !(THEMES as readonly string[]).includes(value))) continue;
+  for (const name of SHOWN) {
+    const value = queried(req, name);
+    if (value === '') continue;
     const one: Record<string, unknown> = {};
     assign(one, name, value);
     const { data } = brandingBody.safeParse(one);

@@ -53,6 +53,8 @@ export interface StoredSettings {
   logoHash: string | null;
   logoWidth?: number | null | undefined;
   logoHeight?: number | null | undefined;
+  /** Of a picture that is not stored, as a data URL. */
+  logoUrl?: string | undefined;
 }
 
 /** What pages and mails show. */
@@ -61,15 +63,17 @@ export interface MergedBranding extends BrandingSettings {
   logoHash?: string | undefined;
   logoWidth?: number | undefined;
   logoHeight?: number | undefined;
+  logoUrl?: string | undefined;
 }
 
 /** The branding of an organization: its own, and field by field what it has not set. @param rows its own first */
 export function mergedBranding(rows: readonly StoredSettings[]): MergedBranding {
-  const { logoHash, logoWidth, logoHeight } = rows.find((row) => row.logoHash !== null) ?? {};
+  const { logoHash, logoWidth, logoHeight, logoUrl } = rows.find((row) => row.logoHash !== null) ?? {};
   const settings = rows.reduceRight<BrandingSettings>((weaker, row) => changedBranding(weaker, row.settings), {});
   return {
     ...settings,
     ...(logoHash ? { logoHash, logoWidth: logoWidth ?? undefined, logoHeight: logoHeight ?? undefined } : {}),
+    ...(logoUrl === undefined ? {} : { logoUrl }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Mails as people get them, before any is sent: the kinds, and the operations. */
 import { z } from 'zod';
 import { language } from '../platform/fields.ts';
+import { brandingBody } from './branding.ts';
 import { PREVIEW_KINDS } from './link-templates.ts';
 import { operations } from './operation.ts';
 import { ANY_ROLE, MANAGER } from './roles.ts';
@@ -18,6 +19,19 @@ const BODY = {
   examples: { 'an invitation in German': { kind: 'initialise', language: 'de' } },
 } as const;
 
+const PREVIEW = {
+  ...BODY,
+  schema: body.extend({
+    branding: brandingBody.optional().meta({
+      description: 'A change of the branding that is not stored, as `PUT /management/v1/policies/branding` takes it.',
+    }),
+  }),
+  examples: {
+    ...BODY.examples,
+    'with a branding that is not stored': { kind: 'initialise', branding: { name: 'Acme', primaryColor: '#0b7a3e' } },
+  },
+} as const;
+
 /** A mail as it is shown. */
 export const mailContent = {
   language: z.string().meta({ description: 'The language of the mail (BCP 47).' }),
@@ -33,8 +47,9 @@ export const mailOperations = operations({
     of: 'org',
     summary: 'Preview a mail of an organization',
     description:
-      'The mail as a user of the organization gets it. Its user and its code are made up. Changes and sends nothing.',
-    body: BODY,
+      'The mail as a user of the organization gets it. Its user and its code are made up. Changes and sends nothing. ' +
+      'With `branding`, only callers may who may change the branding: the mail as it would be after that change.',
+    body: PREVIEW,
     answers: {
       200: {
         schema: z.object(mailContent).meta({ id: 'MailPreview' }),

@@ -13,6 +13,7 @@ import {
   type GivenBranding,
   type MergedBranding,
   mergedBranding,
+  type StoredSettings,
 } from '../contract/branding.ts';
 import type { Logo } from '../contract/logo.ts';
 import { type MailLook, mailLook } from '../messages/mail/branding.ts';
@@ -70,9 +71,25 @@ export async function brandingFor(
   return { branding: mergedBranding(rows), languages };
 }
 
-/** How the mails of an organization look. @param baseUrl the public address */
-export async function mailLookFor(db: Db, orgId: string, baseUrl: string): Promise<MailLook> {
-  return mailLook(await rowsFor(db, { orgId }), baseUrl);
+/** How the mails of an organization look. @param baseUrl the public address @param change of its own branding, not stored */
+export async function mailLookFor(db: Db, orgId: string, baseUrl: string, change?: GivenBranding): Promise<MailLook> {
+  const rows = await rowsFor(db, { orgId });
+  if (!change) return mailLook(rows, baseUrl);
+  const own = rows.find((row) => row.orgId !== null) ?? { orgId, settings: {}, logoHash: null };
+  return mailLook([withChange(own, change), ...rows.filter((row) => row.orgId === null)], baseUrl);
+}
+
+function withChange(own: StoredSettings, { reset = [], logo, ...given }: GivenBranding): StoredSettings {
+  const settings = changedBranding(without(own.settings, reset), given);
+  if (logo) {
+    const logoUrl = `data:${logo.type};base64,${logo.bytes.toString('base64')}`;
+    return { ...own, settings, logoHash: hashOf(logo), logoWidth: logo.width, logoHeight: logo.height, logoUrl };
+  }
+  return { ...own, settings, logoHash: reset.includes('logo') ? null : own.logoHash };
+}
+
+function hashOf({ bytes }: Pick<Logo, 'bytes'>): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 async function rowsFor(db: Db, { orgId, userId }: BrandingOf) {
@@ -133,7 +150,7 @@ export async function updateBranding(
   const settings = changedBranding(without(before?.settings ?? {}, reset), given);
   const kept = reset.includes('logo') ? undefined : before;
   const picture = logo
-    ? [logo.bytes, logo.type, createHash('sha256').update(logo.bytes).digest('hex'), logo.width, logo.height]
+    ? [logo.bytes, logo.type, hashOf(logo), logo.width, logo.height]
     : PICTURE.map((column) => kept?.[column] ?? null);
   const change = before ? 'changed' : 'added';
   const event = await brandingEvent(db, { owner, change, editor, payload: { ...settings, logo: picture[2] } });

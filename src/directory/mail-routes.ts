@@ -6,6 +6,7 @@
 import { Router } from 'express';
 import type { PreviewKind } from '../contract/link-templates.ts';
 import { mailOperations } from '../contract/mails.ts';
+import { requirePermission } from '../contract/permissions.ts';
 import { serve } from '../contract/serve.ts';
 import { enqueueSample } from '../messages/mail/outbox.ts';
 import { MADE_UP_NAME, previewMail, validForMs } from '../messages/mail/preview.ts';
@@ -29,8 +30,9 @@ export function mailRoutes({
 }): Router {
   const router = Router();
   const org = existingOrg(pool);
-  serve(router, mailOperations.previewMail, org, async ({ target, body: { kind, language } }) => {
-    const look = await mailLookFor(pool, target.id, config.baseUrl);
+  serve(router, mailOperations.previewMail, org, async ({ caller, target, body: { kind, language, branding } }) => {
+    if (branding) requirePermission(caller, 'updateBranding', target.id);
+    const look = await mailLookFor(pool, target.id, config.baseUrl, branding);
     return previewMail(config, {
       kind,
       org: target,

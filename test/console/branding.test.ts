@@ -82,6 +82,41 @@ describe('the page for the name and look of an organization', () => {
     assert.equal((await policy()).logo, undefined);
   });
 
+  it('previews the mails with the sentences that are typed, with and without JavaScript, and stores nothing', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const path = `/console/organizations/${world.org.orgId}/branding`;
+    const before = await policy();
+    const plain = await world.enter(t, path, undefined, { javaScriptEnabled: false });
+    await plain.getByLabel('Name', { exact: true }).fill('Acme & Söhne');
+    await plain.getByLabel('Email that sets up an account').fill('Willkommen, {displayName}: 日本 & <b>.');
+    await plain.getByLabel('In the preview').selectOption('Email that sets up an account');
+    await plain.getByRole('button', { name: 'Preview' }).click();
+    for (const size of ['phone', 'desktop']) {
+      const frame = plain.frameLocator(`iframe.${size}`);
+      await frame.getByText('Willkommen, Ann Example: 日本 & <b>.').waitFor();
+      await frame.locator('body', { hasText: 'Acme & Söhne' }).waitFor();
+    }
+    assert.equal(await plain.getByLabel('In the preview').inputValue(), 'initialise');
+    const page = await world.enter(t, path);
+    const frame = page.frameLocator('iframe.phone');
+    for (const label of [
+      'Email that confirms an address',
+      'Email that sets up an account',
+      'Email that adds a passkey',
+      'Email that resets a password',
+    ]) {
+      await page.getByLabel('In the preview').selectOption(label);
+      await page.getByLabel(label, { exact: true }).fill(`About ${label} – grüße {userName}.`);
+      await frame.getByText(`About ${label} – grüße ann.`).waitFor();
+    }
+    await page.getByLabel('Language', { exact: true }).fill('de');
+    await frame.locator('html[lang=de]').waitFor();
+    assert.deepEqual(await findingsOf(page, 'branding-mail'), []);
+    await page.getByLabel('In the preview').selectOption('Sign-in page');
+    await frame.getByLabel('Login name or email').waitFor();
+    assert.deepEqual(await policy(), before);
+  });
+
   it('is not for owners of another organization, and for the service only for administrators', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const { orgId } = world.other;
@@ -93,6 +128,11 @@ describe('the page for the name and look of an organization', () => {
     const admin = await world.enter(t, '/console/system', world.other, { javaScriptEnabled: false });
     await admin.getByRole('link', { name: 'Name and look of pages and mails' }).click();
     await admin.getByLabel('Name of the sender of emails').fill('The Service');
+    await admin.getByLabel('Email that adds a passkey').fill('From the service.');
+    await admin.getByLabel('In the preview').selectOption('Email that adds a passkey');
+    await admin.getByRole('button', { name: 'Preview' }).click();
+    await admin.frameLocator('iframe.phone').getByText('From the service.').waitFor();
+    await admin.getByLabel('Email that adds a passkey').fill('');
     await admin.getByRole('button', { name: 'Save' }).click();
     await admin.getByText('The name and look are saved.').waitFor();
     assert.equal((await policy()).senderName, 'The Service');

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { NOTICE_KINDS, PREVIEW_KINDS } from '../../src/contract/link-templates.ts';
 import { errorId, startApi, type TestApi, unique } from '../support/api.ts';
 import { must } from '../support/calls.ts';
+import { dataUrl, png } from '../support/pictures.ts';
 import { runMuster } from '../support/processes/muster.ts';
 import { tokenOf } from './users/people.ts';
 
@@ -62,6 +63,29 @@ test('every kind is shown in English and German, with the name of the organizati
   const refused = await api.call('POST', '/management/v1/mails/_preview', { kind: 'nothing' }, { orgId });
   assert.equal(errorId(refused), 'MAIL-PREVIEW-INVALID');
   assert.deepEqual((await api.deps.pool.query(mails)).rows, before.rows);
+});
+
+test('a branding that is not stored is shown to those who may store it, over what is stored', async () => {
+  const { orgId } = await api.setupOrg();
+  const stored = { name: 'Stored', links: { help: 'https://acme.example/help' } };
+  await must(api.call('PUT', '/management/v1/policies/branding', stored, { orgId }));
+  const branding = { primaryColor: '#0b7a3e', logo: dataUrl(png()), texts: { initialise: 'Hello {displayName}.' } };
+  const mail = await preview(orgId, { kind: 'initialise', branding });
+  assert.match(mail.html, /#0b7a3e/);
+  assert.match(mail.html, /src="data:image\/png;base64,/);
+  assert.match(mail.html, /https:\/\/acme\.example\/help/);
+  assert.match(mail.text, /Hello Ann Example\./);
+  assert.match((await preview(orgId, { kind: 'initialise' })).html, /Stored/);
+  const reset = await preview(orgId, { kind: 'initialise', branding: { reset: ['name', 'links.help'] } });
+  assert.doesNotMatch(reset.html, /Stored|acme\.example/);
+  assert.doesNotMatch((await preview(orgId, { kind: 'initialise' })).html, /#0b7a3e|data:image/);
+  const wrong = { kind: 'initialise', branding: { texts: { initialise: 'https://evil.example' } } };
+  const refused = await api.call('POST', '/management/v1/mails/_preview', wrong, { orgId });
+  assert.equal(errorId(refused), 'MAIL-PREVIEW-INVALID');
+  const { token } = await manager(orgId, true);
+  const body = { kind: 'initialise', branding };
+  assert.equal((await api.call('POST', '/management/v1/mails/_preview', body, { orgId, token })).status, 403);
+  assert.equal((await sample(orgId, token, body)).status, 400);
 });
 
 test('a sample goes to the verified address of the caller, who cannot use up what others have', async () => {

@@ -12,11 +12,20 @@ class BrandingForm extends HTMLElement {
     const form = this.querySelector('form');
     if (!form) return;
     const query = new URLSearchParams();
-    for (const [name, value] of new FormData(form)) {
+    const typed = new FormData(form);
+    for (const [name, value] of typed) {
       if (typeof value === 'string' && value.trim() !== '' && !name.startsWith('texts.')) query.set(name, value.trim());
     }
+    const sentences = typed.get(`texts.${typed.get('shown')}`);
+    if (typeof sentences === 'string') query.set('sentences', packed(sentences.replaceAll('\r\n', '\n').trim()));
     for (const frame of this.querySelectorAll('iframe')) frame.src = `${frame.dataset.frame}?${query}`;
   }
+}
+
+/** As the page packs them. */
+function packed(sentences: string): string {
+  const bytes = Array.from(new TextEncoder().encode(sentences), (byte) => String.fromCharCode(byte)).join('');
+  return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 class LogoFile extends HTMLElement {

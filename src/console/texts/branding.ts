@@ -42,6 +42,8 @@ const english = {
   save: 'Save',
   preview: 'Preview',
   previewTitle: 'Preview of the sign-in page',
+  shown: 'In the preview',
+  signInPage: 'Sign-in page',
   phone: 'On a phone',
   desktop: 'On a wide screen',
   shifted: (links: string, inDark: string) =>

@@ -63,14 +63,14 @@ function colorsOf({ page, card, accent, onAccent }: Palette): Partial<MailColors
 /** In CSS pixels. */
 const LARGEST = { width: 240, height: 48 };
 
-function logoOf({ logoHash, logoWidth, logoHeight }: MergedBranding, baseUrl: string): MailBranding['logo'] {
+function logoOf({ logoHash, logoWidth, logoHeight, logoUrl }: MergedBranding, baseUrl: string): MailBranding['logo'] {
   if (!logoHash || !logoWidth || !logoHeight) return undefined;
   const scale = Math.min(1, LARGEST.width / logoWidth, LARGEST.height / logoHeight);
   const size = {
     width: Math.max(1, Math.round(logoWidth * scale)),
     height: Math.max(1, Math.round(logoHeight * scale)),
   };
-  return { url: `${baseUrl}${LOGO_PATH}/${logoHash}`, ...size };
+  return { url: logoUrl ?? `${baseUrl}${LOGO_PATH}/${logoHash}`, ...size };
 }
 
 const TEXT_OF = new Map(

@@ -41,6 +41,8 @@ export const BRANDING = {
   save: 'Speichern',
   preview: 'Vorschau',
   previewTitle: 'Vorschau der Anmeldeseite',
+  shown: 'In der Vorschau',
+  signInPage: 'Anmeldeseite',
   phone: 'Auf einem Telefon',
   desktop: 'Auf einem breiten Bildschirm',
   shifted: (links: string, inDark: string) =>
