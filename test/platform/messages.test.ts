@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parse, TYPE } from '@formatjs/icu-messageformat-parser';
+import { IntlMessageFormat } from 'intl-messageformat';
 import { inLanguage, LANGUAGES, languageFor, say, sayHtml } from '../../src/platform/messages/catalogue.ts';
 
 const FOLDER = new URL('../../src/platform/messages/', import.meta.url);
@@ -18,20 +18,29 @@ function catalogue(language: string): Map<string, string> {
   );
 }
 
+/** A piece of a message: text, `#`, a value, a tag around pieces, or a choice between them. */
+interface Piece {
+  type: number;
+  value?: string;
+  children?: Piece[];
+  options?: Record<string, { value: Piece[] }>;
+}
+
+/** Types of pieces that need nothing. */
+const [TEXT, HASH] = [0, 7];
+
 /** What a message needs to be said: values and tags by name, those of all plural forms. */
 function needs(text: string): string[] {
   const found = new Set<string>();
-  const walk = (parts: ReturnType<typeof parse>): void => {
-    for (const part of parts) {
-      if (part.type === TYPE.literal || part.type === TYPE.pound) continue;
-      found.add(part.type === TYPE.tag ? `<${part.value}>` : part.value);
-      if (part.type === TYPE.tag) walk(part.children);
-      if (part.type === TYPE.plural || part.type === TYPE.select) {
-        for (const option of Object.values(part.options)) walk(option.value);
-      }
+  const walk = (pieces: Piece[]): void => {
+    for (const { type, value, children, options } of pieces) {
+      if (type === TEXT || type === HASH) continue;
+      found.add(children ? `<${value}>` : String(value));
+      walk(children ?? []);
+      for (const option of Object.values(options ?? {})) walk(option.value);
     }
   };
-  walk(parse(text));
+  walk(new IntlMessageFormat(text).getAst() as Piece[]);
   return [...found].sort();
 }
 

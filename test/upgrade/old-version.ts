@@ -25,7 +25,10 @@ const OLDEST = '04f166240eba7c9b2f48424348e351cc9c6816ab';
 const INSTALL_MS = 300_000;
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
 
+let folder: string | undefined;
 let checkedOut: OldVersion | undefined;
+
+after(() => folder && rmSync(folder, { recursive: true, force: true }));
 
 /** One for all tests of a file. @throws Error when the history of the project is not there */
 export function oldVersion(): OldVersion {
@@ -34,21 +37,21 @@ export function oldVersion(): OldVersion {
 }
 
 function checkOut(): OldVersion {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-old-'));
-  after(() => rmSync(folder, { recursive: true, force: true }));
-  const archive = join(folder, 'old.tar');
+  const into = mkdtempSync(join(tmpdir(), 'muster-old-'));
+  folder = into;
+  const archive = join(into, 'old.tar');
   git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json', 'package-lock.json');
-  execFileSync('tar', ['-xf', archive, '-C', folder]);
+  execFileSync('tar', ['-xf', archive, '-C', into]);
   // It has packages that this version does not.
   const install = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
-  execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS });
-  const layout = LAYOUTS.find(({ migrations }) => existsSync(join(folder, migrations)));
+  execFileSync('npm', install, { cwd: into, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS });
+  const layout = LAYOUTS.find(({ migrations }) => existsSync(join(into, migrations)));
   if (!layout) throw new Error(`${commit()} has no migrations.`);
-  const urlOf = (path: string) => `file://${join(folder, path)}`;
+  const urlOf = (path: string) => `file://${join(into, path)}`;
   return {
     api: urlOf(layout.api),
     worker: urlOf('workers/all-in-one.ts'),
-    newest: newestMigration(join(folder, layout.migrations)),
+    newest: newestMigration(join(into, layout.migrations)),
   };
 }
 

@@ -223,6 +223,12 @@ test('a real Keycloak', async (t) => {
 });
 
 async function checkIt({ api, keycloak }: Place, { orgId, idpId, muster }: Company): Promise<void> {
+  // Keycloak compiles its sign-in page for the first visitor, which may take longer than a check waits.
+  const asked = new URLSearchParams({
+    ...{ client_id: 'muster', response_type: 'code', scope: 'openid' },
+    redirect_uri: `${api.url}/ui/idps/${idpId}/callback`,
+  });
+  assert.equal((await fetch(`${keycloak.issuer}/protocol/openid-connect/auth?${asked}`)).status, 200);
   const right = await muster(['idps', 'check', idpId]);
   assert.equal(right.code, 0, right.stdout + right.stderr);
   assert.match(right.stdout, /^ok +authorization: The provider knows the client and the redirect URI\.$/m);
