@@ -9,6 +9,7 @@
  * reveals anything of an internal error but its name.
  */
 import { type Account, type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { findOrgByDomain } from '../../directory/organizations.ts';
 import { findUser, stateNow } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { idProblem } from '../../platform/fields.ts';
@@ -45,21 +46,37 @@ export function signInTime(ctx: KoaContextWithOIDC): { auth_time: number } | und
  */
 export const ORGANIZATION = 'organization';
 
-/** A scope that names an organization, which the library would drop as unknown. */
-const SCOPE = /^urn:(?:service|zitadel):iam:org:id:(.+)$/;
+/** Where the primary domain of a scope is kept: only we write it. */
+export const DOMAIN = 'organization_domain';
 
-/** Copies the organization of a scope into the parameter, unless the request has the parameter. */
+/** Scopes that name an organization, which the library would drop as unknown. */
+const ID_SCOPE = /^urn:(?:service|zitadel):iam:org:id:(.+)$/;
+const DOMAIN_SCOPE = /^urn:(?:service|zitadel):iam:org:domain:primary:(.+)$/;
+
+/** Copies the organization of a scope into a parameter, unless the request has the parameter. An id counts first. */
 export function keepNamedOrganization(params: Record<string, string | string[] | undefined>): void {
   const { scope, [ORGANIZATION]: named } = params;
-  if (named !== undefined || typeof scope !== 'string') return;
-  const found = scope.split(' ').map((one) => SCOPE.exec(one)?.[1]);
-  params[ORGANIZATION] = found.find((id) => id !== undefined);
+  const scopes = typeof scope === 'string' ? scope.split(' ') : [];
+  const firstOf = (names: RegExp) => scopes.map((one) => names.exec(one)?.[1]).find((found) => found !== undefined);
+  params[ORGANIZATION] = named ?? firstOf(ID_SCOPE);
+  params[DOMAIN] = params[ORGANIZATION] === undefined ? firstOf(DOMAIN_SCOPE) : undefined;
 }
 
 /** The id of the organization, if the request named one that can exist. */
 export function namedOrganization(params: Record<string, unknown>): string | undefined {
   const id = params[ORGANIZATION];
   return typeof id === 'string' && idProblem(id) === undefined ? id : undefined;
+}
+
+/**
+ * The id of the organization that the request named by its id or its primary domain. A domain that nobody has is as none,
+ * and costs what one costs that somebody has: one statement.
+ */
+export async function organizationOf(db: Db, params: Record<string, unknown>): Promise<string | undefined> {
+  const { [DOMAIN]: domain } = params;
+  // What could be no id could be no domain either.
+  if (typeof domain !== 'string' || idProblem(domain) !== undefined) return namedOrganization(params);
+  return (await findOrgByDomain(db, domain))?.id;
 }
 
 /**

@@ -129,7 +129,8 @@ interface Token {
  *   gets their handle.
  * - The library grants `offline_access` only with `prompt=consent`. The instance's owner registers our clients, which
  *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
- * - The library drops scopes that it does not know. A scope that names an organization is kept as a parameter.
+ * - The library drops scopes that it does not know. A scope that names an organization, by its id or its primary
+ *   domain, is kept as a parameter.
  * - Of the names for the parameter that leads to an external provider, one is kept, if it is short.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  * - Applications written for ZITADEL request the scope of its API: it gets our name.

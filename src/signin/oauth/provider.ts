@@ -30,7 +30,17 @@ import { levelOf } from '../../platform/http/errors.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
 import { LANGUAGES } from '../../platform/messages/catalogue.ts';
-import { FAULT, findAccount, HINTS, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
+import {
+  DOMAIN,
+  FAULT,
+  findAccount,
+  HINTS,
+  LOGOUT,
+  ORGANIZATION,
+  renderError,
+  signInTime,
+  UNAVAILABLE,
+} from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { CLIENT_CLAIMS, clientClaims } from './claims.ts';
 import {
@@ -154,7 +164,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     features: { ...featuresOf(pool), deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
     scopes: SCOPES,
-    extraParams: [ORGANIZATION, ...HINTS],
+    extraParams: [ORGANIZATION, DOMAIN, ...HINTS],
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
     // Many applications read the name and the email address from the ID token and never call userinfo.
     conformIdTokenClaims: false,

@@ -25,7 +25,7 @@ import type { CheckedLogin, PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { offeredCodes } from '../mail-code/ask.ts';
-import { hintOf, namedOrganization } from '../oauth/account.ts';
+import { hintOf, organizationOf } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
 import type { Account } from '../providers/sign-in.ts';
 import { type Idp, idpsFor } from '../providers/store.ts';
@@ -111,7 +111,7 @@ export async function findInteraction(
   nameCaller({ clientId: client.clientId });
   await heedLanguages(interaction, res);
   await speakToSignedIn(deps, prompt.name === 'select_account' ? undefined : session?.accountId);
-  const orgId = namedOrganization(params);
+  const orgId = await organizationOf(deps.pool, params);
   const known = provenUser(deps.secrets, uid, text(req.body, 'proof')) ?? signedInUser(prompt.name, session?.accountId);
   await showBrandingOf(deps, { orgId, userId: known });
   const idps = await idpsFor(deps.pool, orgId);

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { addHuman, mailCode } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { dataUrl, png } from '../../support/pictures.ts';
-import { addClient, hiddenOf, type Shown, type Visitor, visitor } from './visitor.ts';
+import { addClient, comparable, hiddenOf, type Shown, type Visitor, visitor } from './visitor.ts';
 
 const PASSWORD = 'correct horse';
 
@@ -80,6 +80,33 @@ describe('the branding of a sign-in page', () => {
       "default-src 'none'; style-src 'nonce'; img-src 'self'; form-action 'self' https://app.example.com; frame-ancestors 'none'; base-uri 'none'",
     );
     isAcme(await by.post(path, { ...hiddenOf(page, 'password'), loginName: 'nobody', password: 'x' }), 'a wrong one');
+  });
+
+  it('is the organization’s whose primary domain the application names; a domain that nobody has is as none', async () => {
+    const named = (domain: string, more = '') => ({
+      scope: `openid urn:zitadel:iam:org:domain:primary:${domain}${more}`,
+    });
+    const { rows } = await api.deps.pool.query('select primary_domain from organizations where id = $1', [org.orgId]);
+    const [{ primary_domain: domain }] = rows;
+    isAcme((await begun(named(domain))).page, 'its domain');
+    isAcme((await begun(named(domain.toUpperCase()))).page, 'its domain in capitals');
+    isAcme((await begun({ scope: `openid urn:service:iam:org:domain:primary:${domain}` })).page, 'our own scope');
+    const setNames = async (signInNames: string[]) => {
+      const path = '/management/v1/orgs/me/sign_in_names';
+      assert.equal((await api.call('PUT', path, { signInNames }, { orgId: org.orgId })).status, 200);
+    };
+    await setNames(['email']);
+    const byId = comparable((await begun(scope())).page);
+    assert.equal(comparable((await begun(named(domain))).page), byId, 'what its id shows');
+    await setNames(['userName', 'loginName', 'email']);
+    const none = comparable((await begun()).page);
+    for (const unknown of ['nobody.example', `not-${domain}`, '%', '..', 'x'.repeat(300)]) {
+      const { page } = await begun(named(unknown));
+      isService(page, unknown);
+      assert.equal(comparable(page), none, unknown);
+    }
+    assert.equal(comparable((await begun({ organization_domain: domain })).page), none, 'a parameter of ours');
+    isService((await begun(named(domain, ' urn:zitadel:iam:org:id:another'))).page, 'an id counts first');
   });
 
   it('is in the language of the organization where the browser wishes for none', async () => {
