@@ -4,8 +4,9 @@
  *
  * Guarantee: an organization is known if the application named it, or if somebody has proved who they are: by a password,
  * a code, or the session of their browser. Never by a name that was typed: else a page would tell who exists.
- * While the store does not answer, pages have no branding; they are shown all the same where they can be.
+ * While the store does not answer, or not in time, pages have no branding; they are shown all the same where they can be.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { type BrandingOf, brandingFor } from '../directory/branding.ts';
 import { LOGO_PATH } from '../messages/mail/branding.ts';
@@ -21,10 +22,15 @@ export interface BrandingDeps {
   config: Pick<Config, 'baseUrl'>;
 }
 
+/** How long a page waits for its branding, in milliseconds. */
+const MOST_MS = 2000;
+
 /** Gives the pages of this request their branding, with one statement. Without an organization: of the instance. */
 export async function showBrandingOf({ pool, config }: BrandingDeps, of: BrandingOf): Promise<void> {
   try {
-    const { branding, languages } = await brandingFor(pool, of);
+    const read = await inTime(brandingFor(pool, of));
+    if (!read) return;
+    const { branding, languages } = read;
     const { logoHash, ...fields } = branding;
     const path = new URL(config.baseUrl).pathname.replace(/\/$/, '') + LOGO_PATH;
     setBranding({ ...fields, logoPath: logoHash === undefined ? undefined : `${path}/${logoHash}` });
@@ -33,6 +39,13 @@ export async function showBrandingOf({ pool, config }: BrandingDeps, of: Brandin
     // What else the page reads says that the store is away.
     if (!isStoreFault(error)) throw error;
   }
+}
+
+/** Undefined if it takes longer than MOST_MS. Whatever becomes of it later is of no use to the page. */
+async function inTime<T>(reading: Promise<T>): Promise<T | undefined> {
+  const end = new AbortController();
+  const limit = sleep(MOST_MS, undefined, { ref: false, signal: end.signal }).catch(() => undefined);
+  return Promise.race([reading, limit]).finally(() => end.abort());
 }
 
 /** For pages on which no organization is ever known. */

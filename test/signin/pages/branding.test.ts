@@ -1,9 +1,11 @@
 /** Whose name, logo and language pages have, and that none has an organization's before that organization is known. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { addHuman, mailCode } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { dataUrl, png } from '../../support/pictures.ts';
+import { type Held, hold } from '../../support/stores/locks.ts';
+import { waitFor } from '../../support/wait.ts';
 import { addClient, comparable, hiddenOf, type Shown, type Visitor, visitor } from './visitor.ts';
 
 const PASSWORD = 'correct horse';
@@ -140,6 +142,45 @@ describe('the branding of a sign-in page', () => {
     const again = await by.post(path, { ...hiddenOf(change, 'change'), password: 'a', repeated: 'b' });
     isAcme(again, 'the form again');
     isService(await by.post(path, { ...hiddenOf(change, 'change'), proof: 'forged' }), 'a forged proof');
+  });
+});
+
+describe('pages of a sign-in while their branding cannot be read', () => {
+  const WAITING = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from branding%'`;
+  const isPlain = (page: Shown, what: string) => {
+    assert.equal(page.status, 200, what);
+    assert.match(page.text, /name="loginName"/, what);
+    assert.doesNotMatch(page.text, /acme|The Service|<img/i, what);
+    assert.doesNotMatch(policyOf(page), /img-src/, what);
+  };
+
+  async function locked(t: TestContext): Promise<Held> {
+    const held = await hold(api.deps.pool, 'lock table branding in access exclusive mode');
+    t.after(() => held.abandon());
+    return held;
+  }
+
+  it('have none when the statement fails, and have it again afterwards', async (t) => {
+    const { by, path, page } = await begun(scope());
+    isAcme(page, 'before');
+    const held = await locked(t);
+    const shown = by.get(path);
+    await waitFor(async () => (await held.db.query(`select pg_terminate_backend(pid) ${WAITING}`)).rowCount, {
+      what: 'the statement that reads the branding',
+    });
+    isPlain(await shown, 'while it fails');
+    await held.commit();
+    isAcme(await by.get(path), 'after');
+  });
+
+  it('have none when the statement takes longer than its limit, and do not wait for its end', async (t) => {
+    const { by, path } = await begun(scope());
+    const held = await locked(t);
+    isPlain(await by.get(path), 'while it waits');
+    const { rows } = await held.db.query(`select count(*)::int as n ${WAITING}`);
+    assert.equal(rows[0].n, 1, 'the statement still waits');
+    await held.commit();
+    isAcme(await by.get(path), 'after');
   });
 });
 
