@@ -104,6 +104,28 @@ function screens(backend: Queue): void {
     assert.deepEqual(found, []);
   });
 
+  it('keep no connection open while nobody sees them, as a browser has six for all tabs', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const first = await world.enter(t, '/console/imports');
+    const hide = (page: Page, isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
+    await live(first);
+    await hide(first, true);
+    for (let tab = 0; tab < 6; tab++) {
+      const page = await first.context().newPage();
+      await open(page, '/console/imports');
+      await live(page);
+      await hide(page, true);
+    }
+    const request = first.waitForRequest('**/imports/live');
+    await hide(first, false);
+    await request;
+    await live(first);
+  });
+
   it('show failures and names as text, filtered and page by page', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, `/console/imports/${importId}?state=FAILED`);

@@ -21,19 +21,34 @@ class LiveUpdates extends HTMLElement {
   #shape = this.getAttribute('shape');
   #timer: ReturnType<typeof setTimeout> | undefined;
   #seenAt = new Date();
+  #hasEnded = false;
+  readonly #look = () => (document.hidden ? this.#close() : this.#open());
 
   connectedCallback(): void {
     this.setAttribute('role', 'status');
+    document.addEventListener('visibilitychange', this.#look);
+    this.#look();
+  }
+
+  disconnectedCallback(): void {
+    document.removeEventListener('visibilitychange', this.#look);
+    this.#close();
+  }
+
+  /** A tab that nobody sees needs none: without HTTP/2 a browser has six connections to a server, for all tabs. */
+  #close(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #open(): void {
+    if (this.#source || this.#hasEnded) return;
     this.#source = new EventSource(this.getAttribute('href') as string);
     this.#source.addEventListener('message', ({ data }) => this.#take(JSON.parse(data)));
     this.#source.addEventListener('alive', () => this.#alive());
     this.#source.addEventListener('ended', () => this.#end());
     this.#source.addEventListener('error', () => this.#stale());
-  }
-
-  disconnectedCallback(): void {
-    this.#source?.close();
-    clearTimeout(this.#timer);
   }
 
   #alive(): void {
@@ -52,11 +67,13 @@ class LiveUpdates extends HTMLElement {
 
   #again(): void {
     if (!this.isConnected || this.#source?.readyState !== EventSource.CLOSED) return;
-    this.connectedCallback();
+    this.#close();
+    this.#look();
   }
 
   #end(): void {
-    this.disconnectedCallback();
+    this.#hasEnded = true;
+    this.#close();
     this.#say('live stale', this.getAttribute('ended') as string);
   }
 
