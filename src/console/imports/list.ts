@@ -151,7 +151,7 @@ function row(consoleUrl: ConsoleUrl, one: Listed, names: ReadonlyMap<string, str
 <td data-label="${IMPORTS.source}">${one.source && !isNested ? sourceTitle(one.source) : undefined}</td>
 <td data-label="${IMPORTS.state}"><div>${importBadge(one)}${one.dryRun && !isNested ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}</div></td>
 <td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
-<td data-label="${IMPORTS.rate}" class="number"><div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div></td>
+<td data-label="${IMPORTS.rate}" class="number">${one.draft ? undefined : html`<div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div>`}</td>
 <td data-label="${IMPORTS.failed}" class="number" data-text="${id}.failed">${text.failed}</td>
 <td data-label="${IMPORTS.started}" class="soft small"><div>${startOf(one)}</div></td></tr>\n`;
 }
