@@ -4,7 +4,7 @@ import { type Request, type Response, Router } from 'express';
 import type { Answer } from '../contract/client.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';

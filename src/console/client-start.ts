@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../contract/client.ts';
 import { OAUTH_PATHS } from '../contract/own-clients.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { headline, notice } from './shell/blocks.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { CLIENTS } from './texts/clients.ts';

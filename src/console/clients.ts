@@ -4,7 +4,7 @@ import type { Answer } from '../contract/client.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
 import { described, field, remarks, text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { startBody } from './client-start.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';

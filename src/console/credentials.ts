@@ -3,7 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import type { Answer, Sent } from '../contract/client.ts';
 import { permissionDenied } from '../contract/permissions.ts';
 import { text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import type { Api } from './api.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';

@@ -6,7 +6,7 @@ import { type Request, type Response, Router } from 'express';
 import { ORG_LIMITS } from '../contract/organization-limits.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import type { ScreenDeps } from './deps.ts';
 import { limitFields, limitsPath, sendLimits } from './organization-limits.ts';
 import { chosenPolicy, loginFields, loginPath, loginReset, sendLogin } from './organization-login.ts';

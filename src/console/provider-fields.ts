@@ -2,7 +2,7 @@
 import type { Answer } from '../contract/client.ts';
 import { type IdpType, OAUTH_TYPES } from '../contract/idp-presets.ts';
 import { described, type Field, field, remarks } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { choices } from './shell/blocks.ts';
 import type { Refusal } from './shell/errors.ts';
 import { PROVIDERS as TEXTS } from './texts/providers.ts';

@@ -10,7 +10,7 @@ import { IDP_TYPES, type IdpType, OAUTH_TYPES, PRESETS } from '../contract/idp-p
 import { requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
 import { text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { orgOf, orgPath } from './organizations.ts';

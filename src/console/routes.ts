@@ -9,9 +9,9 @@ import { type ErrorRequestHandler, type Request, type RequestHandler, type Respo
 import { ACCOUNT_PATHS } from '../contract/own-clients.ts';
 import { ApiError } from '../platform/errors.ts';
 import { readForm } from '../platform/html/forms.ts';
-import { html } from '../platform/html/html.ts';
 import { timesScript } from '../platform/html/times.ts';
 import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
+import { html } from '../platform/text/html.ts';
 import { orgNames } from './database.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { SCREENS, type Screen } from './screens.ts';

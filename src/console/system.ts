@@ -4,7 +4,7 @@ import type { Diagnostics, WorkerView } from '../contract/diagnostics.ts';
 import { type Finding, number, size } from '../contract/finding.ts';
 import { checkService } from '../contract/findings.ts';
 import { requirePermission } from '../contract/permissions.ts';
-import { type Html, html } from '../platform/html/html.ts';
+import { type Html, html } from '../platform/text/html.ts';
 import { type WebhookFacts, webhookFacts } from './database.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';

@@ -6,7 +6,7 @@
 import type { Answer } from '../../contract/client.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import { field, type Problem } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { open, type Progress, settled, stateOf } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';

@@ -1,6 +1,6 @@
 /** The speed of an import over time, with the times in which it stood still and the deadline. */
 import type { RatePoint } from '../../contract/import-types.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { clock, clockTime, count, time } from '../shell/blocks.ts';
 import type { LiveState } from '../shell/live.ts';
 import { ONE } from '../texts/import.ts';

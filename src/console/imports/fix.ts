@@ -6,7 +6,7 @@ import type { Causes, CountedCause, Counts, FixAnswer, ItemView } from '../../co
 import { REMEDIES as REMEDY_NAMES, type Remedy } from '../../contract/remedies.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';

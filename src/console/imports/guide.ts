@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { Router } from 'express';
 import { lexer, type Token, type Tokens } from 'marked';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ScreenDeps } from '../deps.ts';

@@ -3,7 +3,7 @@ import { violationsOf } from '../../contract/causes.ts';
 import { type Answer, requestOf } from '../../contract/client.ts';
 import type { Causes, Counts, RatePoint } from '../../contract/import-types.ts';
 import { CAUSES, CHANGES } from '../../contract/sign-in.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { fieldName, type Item, open, type Progress, type Result, settled, stateOf, userPath } from '../shapes.ts';
 import {
   badge,

@@ -1,7 +1,7 @@
 /** The list of imports: live, with filters in the address. */
 import type { Answer } from '../../contract/client.ts';
 import { hidden } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { isComplete, type Progress, settled } from '../shapes.ts';
 import {
   ago,

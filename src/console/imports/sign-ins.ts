@@ -12,7 +12,7 @@ import {
   WAYS,
   type Way,
 } from '../../contract/sign-in.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Summary } from '../../sources/summary.ts';
 import { type Choice, count, list, numbers, table, time } from '../shell/blocks.ts';
 import { SIGN_INS as TEXTS } from '../texts/sign-ins.ts';

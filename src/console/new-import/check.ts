@@ -1,7 +1,7 @@
 /** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
 import { errorIdOf } from '../../contract/causes.ts';
 import type { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { type Draft, isReadable, open } from '../shapes.ts';
 import { bar, count, notice } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';

@@ -3,7 +3,7 @@
  */
 import { invalidArgument } from '../../platform/errors.ts';
 import { described, remarks } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import type { Person } from '../../sources/entry.ts';
 import { givenMapping, mappingFor } from '../../sources/mapping.ts';

@@ -4,7 +4,7 @@ import type { Answer } from '../../contract/client.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { field, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { remediesOf } from '../imports/fix.ts';
 import { itemsPath } from '../imports/import.ts';
 import { type Remedy, signInsCard } from '../imports/sign-ins.ts';

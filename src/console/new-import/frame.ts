@@ -4,7 +4,7 @@ import { errorIdOf } from '../../contract/causes.ts';
 import type { Answer } from '../../contract/client.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import {

@@ -3,7 +3,7 @@ import { may } from '../../contract/permissions.ts';
 import { parseFormula } from '../../passwords/formula.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { described, field, remarks } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { activeSources, orgNames, type PasswordSource } from '../database.ts';
 import type { Guess } from '../shapes.ts';
 import { type Choice, choices, notice, options } from '../shell/blocks.ts';

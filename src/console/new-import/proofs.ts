@@ -5,7 +5,7 @@
 import type { Answer } from '../../contract/client.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { field, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { importOf, type Result } from '../shapes.ts';
 import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
 import { mailFrame } from '../shell/mail-frame.ts';

@@ -2,7 +2,7 @@
 import { type Request, type Response, Router } from 'express';
 import { orgsFor } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { guideList } from '../imports/guide.ts';
 import { sessionOf } from '../session.ts';

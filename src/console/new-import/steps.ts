@@ -3,7 +3,7 @@ import { parseDuration, timeoutProblem } from '../../contract/import-options.ts'
 import { may } from '../../contract/permissions.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { countUpdates, orgNames } from '../database.ts';
 import { loginPath } from '../organization-login.ts';
 import { providersPath } from '../providers.ts';

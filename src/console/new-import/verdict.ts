@@ -7,7 +7,7 @@
 import { type IdpType, PRESETS } from '../../contract/idp-presets.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import type { Cause, SignInCounts } from '../../contract/sign-in.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { open, type Result } from '../shapes.ts';
 import { count } from '../shell/blocks.ts';
 import { VERDICT } from '../texts/decide.ts';

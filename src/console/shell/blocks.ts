@@ -1,8 +1,8 @@
 /** Markup that several screens share, and how the console shows numbers and times. */
 import type { Request } from 'express';
 import type { Counts } from '../../contract/import-types.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { timeOf } from '../../platform/messages/times.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import { isComplete, type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';

@@ -8,8 +8,8 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import type { Logger } from 'pino';
 import { ApiError } from '../../platform/errors.ts';
 import { errorHandler, ofStatus } from '../../platform/html/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
 import { clockTime, duration, messageBody } from './blocks.ts';

@@ -8,8 +8,8 @@
  */
 import type { Response } from 'express';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { openSlots } from '../../platform/http/slots.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { type ConsoleSession, sessionOf } from '../session.ts';
 import { LIVE } from '../texts/frame.ts';
 import { consoleLanguage } from '../texts/language.ts';

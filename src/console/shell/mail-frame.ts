@@ -5,7 +5,7 @@
  * network but our own pictures.
  */
 import type { Response } from 'express';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 
 /** The policy of a mail's own document. A link in it opens a window of its own. */
 const MAIL_HEADERS = {

@@ -1,5 +1,5 @@
 /** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ONCE } from '../texts/frame.ts';
 import { headline, notice } from './blocks.ts';
 

@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { newId } from '../../platform/ids.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Cookies } from '../session.ts';
 
 /** The name of the field with the id of a form. */

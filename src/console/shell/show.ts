@@ -6,8 +6,8 @@
  */
 import type { Request, Response } from 'express';
 import { type Assets, openAssets } from '../../platform/html/assets.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO, languageList, PAGE_HEADERS } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
 import { CONSOLE_LANGUAGES, consoleLanguage } from '../texts/language.ts';

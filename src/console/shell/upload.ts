@@ -1,5 +1,5 @@
 /** Where files are dropped, and how far they are. Its script is `browser/upload-files.ts`. */
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { DraftFile } from '../shapes.ts';
 import { UPLOAD } from '../texts/new-import.ts';
 import { percent } from './blocks.ts';

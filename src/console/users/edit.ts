@@ -5,7 +5,7 @@ import { ACCOUNT_PATHS } from '../../contract/own-clients.ts';
 import { type Caller, covers, may, permissionDenied } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { field, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
 import { nameOfUser, userPath } from '../shapes.ts';

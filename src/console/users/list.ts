@@ -1,7 +1,7 @@
 /** The search of users: what it asks the API for, and its page. */
 
 import type { Answer, Sent } from '../../contract/client.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import type { Api } from '../api.ts';
 import { nameOfUser, userPath } from '../shapes.ts';

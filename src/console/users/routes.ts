@@ -4,7 +4,7 @@ import { type Request, type Response, Router } from 'express';
 import { covers, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
+import { html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { orgNames, userFacts } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';

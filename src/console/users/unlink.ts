@@ -6,7 +6,7 @@
 import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
 import { nameOfUser, userPath } from '../shapes.ts';

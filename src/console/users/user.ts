@@ -9,7 +9,7 @@ import type { Answer } from '../../contract/client.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import { type Caller, covers, may } from '../../contract/permissions.ts';
 import { field } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { Api } from '../api.ts';
 import type { UserFacts } from '../database.ts';
 import { nameOfUser, type UserAnswer, userPath } from '../shapes.ts';

@@ -1,5 +1,5 @@
 /** An operation of the OpenAPI document as a section of its page, with a command that calls it. */
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { fieldEntry, type Links, prose, type Schema, schemaBlock } from './schema.ts';
 
 /** The operation object of the document, as far as it is shown. */

@@ -5,8 +5,8 @@
  * needed.
  */
 import type { ErrorId, KnownError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { answerersOf } from '../error-answers.ts';
 import { casesOf, ERROR_GROUPS, ERRORS, isErrorId } from '../errors.ts';
 import { type Components, type Located, type OperationObject, operationSection } from './operation.ts';

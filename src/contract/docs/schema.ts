@@ -2,7 +2,7 @@
  * Schemas and texts of the OpenAPI document as HTML: the fields of an object as a list, below each field those of the
  * object that it holds. A `$ref` is a link.
  */
-import { type Html, html } from '../../platform/html/html.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 
 /** Where pages find what others name. Undefined: nothing has this name. */
 export interface Links {

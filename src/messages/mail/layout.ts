@@ -6,8 +6,9 @@
  * style sheets: what a style sheet says for light is on the elements too. Nothing remote is loaded but the logo. Below
  * a button is its address.
  */
-import { type Html, html } from '../../platform/html/html.ts';
+
 import { currentLanguage, directionOf, type Language, say } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 
 /** An email without its addresses. */
 export interface MailContent {

@@ -7,7 +7,7 @@
  */
 import { say } from '../messages/catalogue.ts';
 import { type RequestContext, requestContext } from '../request-context.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../text/html.ts';
 import { type ChosenColors, type Palette, palettes } from './palette.ts';
 
 /** What pages show of a branding. What is absent is ours. */

@@ -6,7 +6,7 @@
  */
 import express from 'express';
 import { say } from '../messages/catalogue.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../text/html.ts';
 
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
 export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });

@@ -21,8 +21,8 @@ import {
   say,
 } from '../messages/catalogue.ts';
 import { requestContext } from '../request-context.ts';
+import { type Html, html } from '../text/html.ts';
 import { brandedStyle, brandHead, brandLinks, imageSources } from './branding.ts';
-import { type Html, html } from './html.ts';
 
 export interface HtmlPage {
   title: string;

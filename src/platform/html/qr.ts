@@ -3,7 +3,7 @@
  * cameras read nothing else, with the margin that ISO/IEC 18004 asks for.
  */
 import { encode } from 'uqr';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../text/html.ts';
 
 /** In modules. */
 const MARGIN = 4;

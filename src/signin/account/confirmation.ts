@@ -6,8 +6,8 @@
  */
 import type { Response } from 'express';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
 import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { html } from '../../platform/text/html.ts';
 import { hasUsedLostCode, isFactorLost, mailLostCode, useLostCode } from '../factors/lost.ts';
 import { verifyOwnPassword } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';

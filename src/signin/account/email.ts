@@ -7,8 +7,8 @@ import { findUser } from '../../directory/users/store.ts';
 import { pendingAddress } from '../../messages/mail/codes.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
 import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { html } from '../../platform/text/html.ts';
 import { changeEmail, resendEmailCode } from '../credentials/contacts.ts';
 import { buttonForm, type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 

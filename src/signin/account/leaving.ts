@@ -13,10 +13,10 @@ import { deleteOwn, findUser, loginNames } from '../../directory/users/store.ts'
 import { transaction } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
 import { messagePage, sendPage } from '../../platform/html/layout.ts';
 import { sendText } from '../../platform/http/answers.ts';
 import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { html } from '../../platform/text/html.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 import { storedDataOf } from './stored-data.ts';
 

@@ -9,8 +9,8 @@ import { type KnownLink, linksOf, removeLink } from '../../directory/idp-links.t
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { type Problem, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { say } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { RECENT_S } from '../login/owner-proof.ts';
 import { initialOf } from '../pages/forms.ts';
 import { providerTargets } from '../pages/interaction.ts';

@@ -8,8 +8,8 @@ import { passwordRulesOf, RefusedPassword, requireGoodPassword } from '../../dir
 import { findUser } from '../../directory/users/store.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
 import { say } from '../../platform/messages/catalogue.ts';
+import { html } from '../../platform/text/html.ts';
 import { storePassword } from '../credentials/password.ts';
 import { verifyOwnPassword } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';

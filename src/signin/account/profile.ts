@@ -6,8 +6,8 @@ import { profileChange } from '../../contract/humans.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { described, field, type Problem, remarks, text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { LANGUAGES, type MessageKey, nameOf, say } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { changeProfile } from '../credentials/human.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 

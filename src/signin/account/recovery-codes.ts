@@ -6,9 +6,9 @@
 import { factorsOf, hasSecondFactor } from '../../directory/users/second-factors.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
-import { html } from '../../platform/html/html.ts';
 import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { timeOf } from '../../platform/messages/times.ts';
+import { html } from '../../platform/text/html.ts';
 import { makeRecoveryCodes } from '../factors/recovery.ts';
 import { AUTHENTICATORS } from './authenticators.ts';
 import { accountUrl } from './person.ts';

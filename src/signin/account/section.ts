@@ -9,10 +9,10 @@ import type { User } from '../../directory/users/store.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text as line } from '../../platform/fields.ts';
 import { alert, hidden, type Problem, text, titled } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { type PageOptions, sendPage } from '../../platform/html/layout.ts';
 import { timesScript } from '../../platform/html/times.ts';
 import { type MessageKey, say, type Values } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { type AccountDeps, accountUrl, askToSignIn, isRecent, type Person, tokenOf } from './person.ts';
 

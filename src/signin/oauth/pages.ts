@@ -9,9 +9,9 @@
  */
 import { errorPage } from '../../platform/html/errors.ts';
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
 import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 
 /** What all forms of the device flow share. */
 export interface DeviceFrame {

@@ -4,10 +4,10 @@
  * JavaScript.
  */
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 import { qrCode } from '../../platform/html/qr.ts';
 import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { FactorKind } from '../factors/second-factor.ts';
 import { back, type LoginFrame, type Proven, step } from './forms.ts';
 

@@ -6,10 +6,10 @@
 import type { BrokenRule } from '../../contract/password-rules.ts';
 import type { LengthPolicy } from '../../contract/policies.ts';
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { typedNumber } from '../../platform/phone.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 
 /**

@@ -4,9 +4,9 @@
  */
 import type { LengthPolicy } from '../../contract/policies.ts';
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
 import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { LinkOffer } from '../passkeys/link.ts';
 import { type NameKinds, newPasswordFields } from './forms.ts';
 

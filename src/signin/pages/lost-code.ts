@@ -8,9 +8,9 @@
 
 import { ApiError } from '../../platform/errors.ts';
 import { alert, field, type Problem, text, titled } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { html } from '../../platform/text/html.ts';
 import { hasUsedLostCode, isFactorLost, mailLostCode, useLostCode } from '../factors/lost.ts';
 import { findLogin } from '../login/store.ts';
 import { back, type LoginFrame, type ProofStep, type Proven, step } from './forms.ts';

@@ -16,10 +16,10 @@ import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
-import type { Html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
 import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
+import type { Html } from '../../platform/text/html.ts';
 import { showBrandingOf } from '../branding.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import {

@@ -8,8 +8,8 @@
  */
 import type { Secrets } from '../../platform/encryption.ts';
 import { hidden } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/html.ts';
 import { say } from '../../platform/messages/catalogue.ts';
+import { type Html, html } from '../../platform/text/html.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import type { LiveProvider } from '../oauth/provider.ts';

@@ -1,9 +1,9 @@
 /** Every text of the pages of a sign-in is in the catalogues. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Html, html } from '../../../src/platform/html/html.ts';
 import { renderPage } from '../../../src/platform/html/layout.ts';
 import { inLanguage, LANGUAGES } from '../../../src/platform/messages/catalogue.ts';
+import { type Html, html } from '../../../src/platform/text/html.ts';
 import { allPages } from '../../browser/pages.ts';
 
 /** What people read or hear of a page: its text, and the attributes that have text. */
