@@ -2,7 +2,6 @@
 import { violationsOf } from '../../contract/causes.ts';
 import { type Answer, requestOf } from '../../contract/client.ts';
 import type { Causes, Counts, RatePoint } from '../../contract/import-types.ts';
-import { CAUSES, CHANGES } from '../../contract/sign-in.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import { fieldName, type Item, open, type Progress, type Result, settled, stateOf, userPath } from '../shapes.ts';
 import {
@@ -28,7 +27,7 @@ import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
-import { SIGN_INS } from '../texts/sign-ins.ts';
+import { DIFFERENT, SIGN_INS, WHY } from '../texts/sign-ins.ts';
 import { actionsFor } from './actions.ts';
 import { chart, chartState } from './chart.ts';
 import { causeList } from './fix.ts';
@@ -298,7 +297,7 @@ function name(consoleUrl: ConsoleUrl, { dryRun }: Progress, { userName, userId, 
 function waysOf({ signIn }: Item): Html | undefined {
   if (!signIn || (signIn.way === 'PASSWORD' && !signIn.cause && signIn.changes.length === 0)) return undefined;
   const { way, cause, changes } = signIn;
-  const why = [...(cause ? [CAUSES[cause]] : []), ...changes.map((change) => CHANGES[change])];
+  const why = [...(cause ? [WHY[cause]] : []), ...changes.map((change) => DIFFERENT[change])];
   return html`<div class="small">${SIGN_INS.way}: ${SIGN_INS.ways[way]}</div>${why.map((text) => html`<div class="soft small">${text}</div>`)}`;
 }
 

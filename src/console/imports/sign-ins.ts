@@ -1,8 +1,6 @@
 /** How the users of an import sign in: on the page Decide before it, on its own page afterwards. */
 import type { Answer } from '../../contract/client.ts';
 import {
-  CAUSES,
-  CHANGES,
   changesIn,
   type GroupedSignIns,
   groupSignIns,
@@ -15,7 +13,7 @@ import {
 import { type Html, html } from '../../platform/text/html.ts';
 import type { Summary } from '../../sources/summary.ts';
 import { type Choice, count, list, numbers, table, time } from '../shell/blocks.ts';
-import { SIGN_INS as TEXTS } from '../texts/sign-ins.ts';
+import { DIFFERENT, SIGN_INS as TEXTS, WHY } from '../texts/sign-ins.ts';
 
 /** A link to what helps. */
 export interface Remedy {
@@ -141,7 +139,7 @@ function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns): Html {
   const how = ways.map(
     ([way, n]) => html`<a href="${hrefOf(way)}">${TEXTS.ways[way]}</a> <span class="soft small">${count(n)}</span>`,
   );
-  const why = causes.map(([cause, n]) => html`${CAUSES[cause]} <span class="soft small">${count(n)}</span>`);
+  const why = causes.map(([cause, n]) => html`${WHY[cause]} <span class="soft small">${count(n)}</span>`);
   const remedies = remediesOf?.(group) ?? [];
   return html`<tr><td class="number" data-label="${TEXTS.users}">${count(users)}</td>
 <td data-label="${TEXTS.how}"><div><strong>${TEXTS.groups[name]}</strong>${list(how, 'plain')}</div></td>
@@ -159,7 +157,7 @@ ${
 function changes(counts: SignInCounts): Html | undefined {
   const all = changesIn(counts);
   if (all.length === 0) return undefined;
-  const items = all.map(([change, n]) => html`<strong>${count(n)}</strong> ${CHANGES[change]}`);
+  const items = all.map(([change, n]) => html`<strong>${count(n)}</strong> ${DIFFERENT[change]}`);
   return html`<h3>${TEXTS.different}</h3>${list(items, 'plain')}`;
 }
 

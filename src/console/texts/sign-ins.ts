@@ -1,5 +1,5 @@
 /** The texts about how the users of an import sign in. */
-import type { Way, WayGroup } from '../../contract/sign-in.ts';
+import { CAUSES, CHANGES, type Way, type WayGroup } from '../../contract/sign-in.ts';
 import * as de from './de/sign-ins.ts';
 import { localized } from './language.ts';
 
@@ -63,3 +63,7 @@ const englishSignIns = {
 };
 
 export const SIGN_INS = localized(englishSignIns, de.SIGN_INS);
+/** Why somebody does not sign in with the old password. */
+export const WHY = localized<Readonly<Record<keyof typeof CAUSES, string>>>(CAUSES, de.WHY);
+/** What is different from the other system. */
+export const DIFFERENT = localized<Readonly<Record<keyof typeof CHANGES, string>>>(CHANGES, de.DIFFERENT);

@@ -58,3 +58,38 @@ export const SIGN_INS = {
       : `${count} Benutzer schlagen fehl, weil sie keine E-Mail-Adresse haben.`,
   withoutEmail: 'Benutzer ohne E-Mail-Adresse importieren',
 };
+
+export const WHY = {
+  NO_PASSWORD: 'Der Import bringt kein Passwort mit.',
+  UNKNOWN_PASSWORD:
+    'Vielleicht ist das Passwort nicht bekannt: Das andere System erfindet eines für alle, die keines benutzen.',
+  PASSWORD_AT_SOURCE: 'Das Passwort wird bei der ersten Anmeldung bei einer Passwortquelle geprüft.',
+  PROVIDER_NOT_SET_UP: 'Die Anmeldung lief über einen externen Anbieter, der hier nicht eingerichtet ist.',
+  PROVIDER_NOT_ALLOWED: 'Der externe Anbieter gehört der Organisation und darf niemanden mit diesen Rechten anmelden.',
+  LINK_HELD_TWICE: 'Ein anderer Benutzer hat dasselbe Konto beim externen Anbieter.',
+  NO_ADDRESS: 'Es gibt keine E-Mail-Adresse und kein Passwort und keinen Benutzernamen zum Anmelden.',
+  ADDRESS_NOT_VERIFIED: 'Hier meldet nur die Adresse an, und sie ist nicht bestätigt.',
+  MAILS_HELD: 'Der Import hält seine E-Mails zurück. Sie werden auf Wunsch gesendet.',
+  ONLY_ENTERPRISE: 'Die Anmeldung lief nur über die Verbindung der Firma, ohne Codes per E-Mail.',
+  SECOND_FACTOR_UNUSABLE: 'Der zweite Faktor kann hier nicht benutzt werden, und es gibt keinen anderen.',
+  NUMBER_HELD_TWICE: 'Ein anderer Benutzer der Organisation hat dieselbe Telefonnummer.',
+  INACTIVE: 'Der Benutzer ist inaktiv.',
+  LOCKED: 'Der Benutzer ist gesperrt.',
+};
+
+export const DIFFERENT = {
+  TYPES_USER_NAME: 'Bis die Adresse bestätigt ist, muss der Benutzername eingegeben werden, nicht die Adresse.',
+  GETS_MAIL: 'Der Import sendet eine E-Mail.',
+  SECOND_FACTOR_LOST: 'Der zweite Faktor kommt nicht mit: Das Konto ist schwächer, bis wieder einer eingerichtet ist.',
+  SECOND_FACTOR_RE_ENROL:
+    'Der zweite Faktor kommt nicht mit, und die Organisation verlangt einen: Er wird bei der ersten Anmeldung eingerichtet.',
+  PASSKEYS_LOST: 'Die Passkeys kommen nicht mit.',
+  RECOVERY_CODES_LOST: 'Die Wiederherstellungscodes kommen nicht mit.',
+  PASSKEYS_OTHER_HOST: 'Die Passkeys wurden für einen anderen Host gemacht und gelten nur dort.',
+  SMS_OFF: 'Codes kamen per SMS. Dafür ist kein Gateway eingerichtet, oder die Organisation benutzt es nicht.',
+  RELAY_ADDRESS:
+    'Die Adresse ist ein Relay von Apple. Es nimmt nur E-Mails von Absendern an, die bei Apple registriert sind.',
+  LINK_UNUSED: 'Es gab ein Konto bei einem externen Anbieter, das hier nicht anmelden kann.',
+  ENTERPRISE_LINK_UNUSED: 'Die Anmeldung lief über die Verbindung der Firma, die hier nicht anmelden kann.',
+  NEW_PASSWORD: 'Nach der ersten Anmeldung muss ein anderes Passwort gewählt werden.',
+};
