@@ -8,6 +8,7 @@ import { renderPage } from '../../src/platform/html/layout.ts';
 import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+import { fitProblems, NARROW } from './inspect.ts';
 import { allPages, SCRIPT } from './pages.ts';
 
 const pages = allPages();
@@ -69,7 +70,7 @@ describe('the pages', () => {
 
   it('fit a phone that is 360 px wide when texts are 40 % longer, as those of other languages are', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !browser) return;
-    const tab = await browser.openPage(t, { viewport: { width: 360, height: 780 } });
+    const tab = await browser.openPage(t, { viewport: NARROW });
     const found: string[] = [];
     for (const name of Object.keys(pages)) {
       await tab.goto(`${url}/${name}`);
@@ -77,9 +78,7 @@ describe('the pages', () => {
       if ((await list.count()) > 0) await list.click();
       await tab.evaluate(LENGTHEN);
       await screenshot(tab, `${name}-longer`, { fullPage: true });
-      const width = await tab.evaluate('document.documentElement.scrollWidth');
-      if (width !== 360) found.push(`${name} is ${width} wide`);
-      for (const cut of (await tab.evaluate(CUT_OFF)) as string[]) found.push(`${name}: ${cut}`);
+      for (const problem of await fitProblems(tab)) found.push(`${name}: ${problem}`);
     }
     assert.deepEqual(found, []);
   });
@@ -93,12 +92,3 @@ const LENGTHEN = `{
     text.data = text.data.replace(/\\p{L}+/gu, (word) => word + 'x'.repeat(Math.ceil(word.length * 0.4)));
   }
 }`;
-
-/** What nobody can read: what is wider than the screen, or hidden by what it is in. */
-const CUT_OFF = `[...document.querySelectorAll('body *')].filter((one) => {
-  const { left, right, width } = one.getBoundingClientRect();
-  const isOut = width > 0 && (left < -0.5 || right > innerWidth + 0.5);
-  const hides = getComputedStyle(one).overflow !== 'visible' && one.tagName !== 'INPUT';
-  const isCut = one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1;
-  return (isOut || (hides && isCut)) && !one.closest('svg');
-}).map((one) => one.outerHTML.slice(0, 120))`;

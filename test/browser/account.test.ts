@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { LANGUAGES } from '../../src/platform/messages/catalogue.ts';
 import { storePasskey } from '../signin/passkeys/holder.ts';
 import { axeProblems } from '../support/axe.ts';
 import { screenshot } from '../support/browser.ts';
@@ -9,6 +10,7 @@ import { addProvider } from '../support/idp-rows.ts';
 import { addClient, tokensOf } from '../support/oauth.ts';
 import { passkey, virtualAuthenticator } from '../support/passkeys.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+import { NARROW, problemsIn } from './inspect.ts';
 import { headed, logIn, openStage, type Stage } from './stage.ts';
 
 const PASSWORD = 'correct horse';
@@ -120,6 +122,24 @@ describe('the pages of an account', () => {
     await page.getByRole('button', { name: 'Make new recovery codes' }).click();
     await headed(page, 'Your new recovery codes');
     found.push(...(await looked(page, 'new-recovery-codes')));
+    assert.deepEqual(found, []);
+  });
+
+  it('are in every language, and fit a phone in each', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { viewport: NARROW });
+    const userId = await person();
+    await enter(page, userId);
+    await equip(userId);
+    const found: string[] = [];
+    for (const language of LANGUAGES) {
+      for (const section of Object.keys(HEADINGS)) {
+        const answer = await page.goto(`${stage.api.url}/account/${section}?ui_locales=${language}`);
+        assert.equal(answer?.status(), 200, section);
+        await screenshot(page, `${language}-account-${section || 'overview'}`, { fullPage: true });
+        for (const problem of await problemsIn(page, language)) found.push(`${section} in ${language}: ${problem}`);
+      }
+    }
     assert.deepEqual(found, []);
   });
 

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
+import { inLanguage, LANGUAGES } from '../../src/platform/messages/catalogue.ts';
 import { axeProblems } from '../support/axe.ts';
 import { screenshot } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+import { NARROW, problemsIn } from './inspect.ts';
+import { allPages, SCRIPT } from './pages.ts';
 import { headed, openStage, type Stage, welcomed } from './stage.ts';
 
 const PASSWORD = 'correct horse';
-const PHONE = { width: 360, height: 780 };
 
 describe('the language of the pages, in a browser', () => {
   let stage: Stage;
@@ -29,7 +32,7 @@ describe('the language of the pages, in a browser', () => {
   it('is that of the browser, from the first page to the application', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
-    const page = await stage.browser.openPage(t, { locale: 'de-AT', viewport: PHONE, colorScheme: 'dark' });
+    const page = await stage.browser.openPage(t, { locale: 'de-AT', viewport: NARROW, colorScheme: 'dark' });
     await page.goto(stage.app.start());
     await headed(page, 'Anmelden');
     await screenshot(page, 'german-name');
@@ -48,7 +51,7 @@ describe('the language of the pages, in a browser', () => {
 
   it('is chosen in the list at the foot, without JavaScript, and kept for the next sign-in', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
-    const page = await stage.browser.openPage(t, { javaScriptEnabled: false, viewport: PHONE });
+    const page = await stage.browser.openPage(t, { javaScriptEnabled: false, viewport: NARROW });
     await page.goto(stage.app.start());
     await headed(page, 'Sign in');
     await choose(page, 'English', 'Deutsch');
@@ -102,4 +105,51 @@ describe('the language of the pages, in a browser', () => {
     await headed(page, 'Ihr Passwort ist festgelegt');
     assert.equal(await page.locator('.languages').count(), 0, 'it cannot be opened again');
   });
+
+  it('is that of all that a person reads on the pages of a sign-in, which fit a phone', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { viewport: NARROW });
+    const pages = new Map<string, ReturnType<typeof renderPage>>();
+    await page.route('http://pages.example/**', (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (pathname === SCRIPT) return route.fulfill({ contentType: 'text/javascript', body: '' });
+      const shown = pages.get(pathname);
+      return shown ? route.fulfill({ headers: shown.headers, body: shown.markup }) : route.fulfill({ status: 204 });
+    });
+    const found: string[] = [];
+    for (const language of LANGUAGES) {
+      inLanguage({ chosen: language }, () => {
+        const all = allPages();
+        for (const name of MAIN) pages.set(`/${language}/${name}`, renderPage(all[name] as HtmlPage));
+      });
+      for (const name of MAIN) {
+        await page.goto(`http://pages.example/${language}/${name}`);
+        await screenshot(page, `${language}-${name}`, { fullPage: true });
+        for (const problem of await problemsIn(page, language)) found.push(`${name} in ${language}: ${problem}`);
+      }
+    }
+    assert.deepEqual(found, []);
+  });
+
+  it('leaves a phone number from left to right, in Arabic too', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t);
+    await page.setContent(inLanguage({ chosen: 'ar' }, () => renderPage(allPages()['text-code'] as HtmlPage).markup));
+    const [plus = 0, digit = 0] = (await page.evaluate(LEFT_ENDS)) as number[];
+    assert.ok(plus < digit, `the sign is at ${plus}, the digit at ${digit}`);
+  });
 });
+
+/** One page of each kind. */
+const MAIN = [
+  ...['log-in-providers', 'log-in-problem', 'mail-code', 'code-problem', 'factor', 'required'],
+  ...['link-expired', 'verify', 'init', 'forgot', 'add-passkey-invited', 'device-confirm'],
+];
+
+/** Where the first two characters of the text in bold begin. */
+const LEFT_ENDS = `[0, 1].map((at) => {
+  const range = document.createRange();
+  range.setStart(document.querySelector('strong').firstChild, at);
+  range.setEnd(document.querySelector('strong').firstChild, at + 1);
+  return range.getBoundingClientRect().left;
+})`;

@@ -231,7 +231,7 @@ input, .choice {
 [dir="rtl"] input { text-align: right; unicode-bidi: plaintext }
 [dir="rtl"] code { direction: ltr; unicode-bidi: isolate }
 [dir="rtl"] :is(h1, header) { letter-spacing: normal }
-strong { unicode-bidi: plaintext }
+strong, .sections span { unicode-bidi: plaintext }
 :lang(ja) :is(h1, h2, p, button) { word-break: auto-phrase }
 input[aria-invalid="true"] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad) }
 input.code { font-size: var(--size-large); letter-spacing: .25em; font-variant-numeric: tabular-nums }
