@@ -108,7 +108,7 @@ describe('users in the console', () => {
     await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await headed(page, `Edit ${MARKUP}`);
     await page.getByLabel('Given name').fill('Fay');
-    await page.getByLabel('Language').fill('de-CH');
+    await page.getByLabel('Language', { exact: true }).fill('de-CH');
     await page.getByLabel('Phone number').fill('12');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('#phone-wrong').getByText('must be a phone number such as').waitFor();
