@@ -212,7 +212,7 @@ test('the mails of a draft are shown in each language of its users, with how man
       ...more,
     });
   const users = [
-    ...[person('la-1', 'de'), person('la-2', 'de-CH'), person('la-3', 'en'), person('la-4', 'ja'), person('la-5')],
+    ...[person('la-1', 'de'), person('la-2', 'de-CH'), person('la-3', 'en'), person('la-4', 'ko'), person('la-5')],
     person('la-6', 'de', { hashedPassword: undefined }),
   ];
   const id = await draftOf(users);
