@@ -290,6 +290,7 @@ export const brandingOperations = operations({
       `or WebP of at most 128 KiB as a data URL. Its content is checked, and metadata and text are removed. Sentences ` +
       `are plain text with the variables ${TEXT_VARIABLES.map((name) => `\`{${name}}\``).join(', ')}.`,
     body,
+    errors: ['ORG-STATE'],
     ...CHANGED,
   },
   resetBranding: {
@@ -297,6 +298,7 @@ export const brandingOperations = operations({
     who: OWNER,
     of: 'org',
     summary: 'Reset the branding of the organization to the default',
+    errors: ['ORG-STATE'],
     ...CHANGED,
   },
   getDefaultBranding: {

@@ -15,7 +15,7 @@ import { type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isShifted, palettes } from '../platform/html/palette.ts';
 import { findLogo, resetBranding, storedBranding, updateBranding } from './branding.ts';
-import { existingOrg } from './finders.ts';
+import { changeableOrg, existingOrg } from './finders.ts';
 import { type PolicyOwner, type PolicyRow, policyOwnerId } from './policies.ts';
 
 interface Deps {
@@ -28,17 +28,18 @@ export function brandingRoutes(deps: Deps): Router {
   const { pool } = deps;
   const router = Router();
   const org = existingOrg(pool);
+  const changeable = changeableOrg(pool);
   const operations = brandingOperations;
   serve(router, operations.getBranding, org, ({ target }) => view(deps, target.id));
   serve(router, operations.getDefaultBranding, org, () => view(deps, null));
   serve(router, operations.getInstanceBranding, instance, () => view(deps, null));
-  serve(router, operations.updateBranding, org, async ({ caller, target: { id }, body }) => ({
+  serve(router, operations.updateBranding, changeable, async ({ caller, target: { id }, body }) => ({
     details: detailsOf(await transaction(pool, (db) => updateBranding(db, id, body, caller.userId))),
   }));
   serve(router, operations.updateDefaultBranding, instance, async ({ caller, body }) => ({
     details: detailsOf(await transaction(pool, (db) => updateBranding(db, null, body, caller.userId))),
   }));
-  serve(router, operations.resetBranding, org, async ({ caller, target: { id } }) => ({
+  serve(router, operations.resetBranding, changeable, async ({ caller, target: { id } }) => ({
     details: newDetails(await transaction(pool, (db) => resetBranding(db, id, caller.userId)), id),
   }));
   return router;

@@ -162,9 +162,11 @@ test('a deleted organization is not changed before it is restored, also by an IA
     ['POST', '/management/v1/users/machine', { userName: unique('robot'), name: 'Robot' }],
     ['PUT', `${PATH}/limits`, { users: 5 }],
     ['POST', `${PATH}/members`, { userId, roles: ['ORG_OWNER'] }],
-    ['POST', '/management/v1/policies/login', { forceMfa: true }],
-    ['PUT', '/management/v1/policies/login', { forceMfa: true }],
-    ['DELETE', '/management/v1/policies/login', undefined],
+    ...['login', 'password/age', 'password/complexity', 'branding'].flatMap((policy) =>
+      [...(policy === 'branding' ? [] : ['POST']), 'PUT', 'DELETE'].map(
+        (method) => [method, `/management/v1/policies/${policy}`, method === 'DELETE' ? undefined : {}] as const,
+      ),
+    ),
   ] as const;
   for (const [method, path, body] of changes) {
     const answer = await api.call(method, path, body, { orgId });
