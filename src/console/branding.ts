@@ -254,7 +254,7 @@ async function showMail({ org }: Owner, mail: OwnText, req: Request, res: Respon
   sendMailDocument(res, document);
 }
 
-/** A value of the address; a theme as in the service is none. */
+/** A value of the address; empty for a theme as in the service. */
 function queried(req: Request, name: BrandingField): string {
   const value = text(req.query, name);
   return name === 'theme' && !(THEMES as readonly string[]).includes(value) ? '' : value;

@@ -3,7 +3,7 @@
  * contain.
  *
  * Guarantee: texts are text, colours are `#rrggbb`, links lead to `https`, a picture is one (logo.ts). So nothing of it
- * is markup, a style or a header, whoever wrote it. The error names every field that is wrong.
+ * is markup, a style or a header. The error names every field that is wrong.
  */
 import { z } from 'zod';
 import { emailAddress, language, requiredText } from '../platform/fields.ts';

@@ -13,7 +13,7 @@ import { LANGUAGE_PARAMETER } from './layout.ts';
 
 /** What people see in a browser. */
 const PAGES = /^\/(?:ui|account|oauth|oidc|console)(?:\/|$)/i;
-/** At these addresses the parameter is the application's, whoever follows the link (OpenID Connect Core 3.1.2.1). */
+/** At these addresses the parameter is the application's, also in a link that others follow (OpenID Connect Core 3.1.2.1). */
 const OF_APPLICATIONS = /\/authorize(?:\/|$)/i;
 /** Pages that are in English only. */
 const ENGLISH = /^\/docs(?:\/|$)/i;

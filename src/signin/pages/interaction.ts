@@ -160,7 +160,7 @@ async function heedLanguages(interaction: Interaction, res: Response): Promise<v
   else if (typeof application === 'string') wishFor({ application });
 }
 
-/** Whoever is signed in in this browser has proved who they are. */
+/** The session of this browser proves who is signed in. */
 async function speakToSignedIn(deps: LoginPageDeps, accountId: string | undefined): Promise<void> {
   if (accountId !== undefined) await speakTo(deps, accountId);
 }

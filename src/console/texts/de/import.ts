@@ -55,7 +55,7 @@ export const ONE = {
   dryRun: 'Das ist ein Probelauf: Er prüft jeden Benutzer und schreibt keinen.',
 };
 
-/** After the name of whoever did it, or „Sie“: without a verb that would have to agree with it. */
+/** After the name of the person who did it, or „Sie“: without a verb that would have to agree with it. */
 export const EVENTS = {
   'import.accepted': '· Import gestartet',
   'import.paused': '· angehalten',
