@@ -1,9 +1,9 @@
 /** What is wrong with a page in a language: of how it fits a phone, of its direction, and of texts that it does not translate. */
-import { readFileSync } from 'node:fs';
 import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messageformat-parser';
 import type { Page } from 'playwright-core';
 import { directionOf, LANGUAGES, type Language } from '../../src/platform/messages/catalogue.ts';
 import { axeProblems } from '../support/axe.ts';
+import { catalogue } from '../support/catalogues.ts';
 
 /** The phone that every page has to fit. */
 export const NARROW = { width: 360, height: 780 };
@@ -70,15 +70,8 @@ function partsOf(language: Language): Set<string> {
       }
     }
   };
-  for (const section of Object.values(catalogueOf(language))) {
-    for (const message of Object.values(section)) walk(parse(message));
-  }
+  for (const message of catalogue(language).values()) walk(parse(message));
   return new Set([...parts].filter((part) => /\p{L}{2}/u.test(part)));
-}
-
-function catalogueOf(language: Language): Record<string, Record<string, string>> {
-  const file = new URL(`../../src/platform/messages/${language}.json`, import.meta.url);
-  return JSON.parse(readFileSync(file, 'utf8'));
 }
 
 /** A language like English, one from right to left, one without spaces, and the one with the longest texts. */

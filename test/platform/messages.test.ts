@@ -4,19 +4,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { inLanguage, LANGUAGES, languageFor, say, sayHtml } from '../../src/platform/messages/catalogue.ts';
-
-const FOLDER = new URL('../../src/platform/messages/', import.meta.url);
-
-type Catalogue = Record<string, Record<string, string>>;
-
-function catalogue(language: string): Map<string, string> {
-  const sections = JSON.parse(readFileSync(new URL(`${language}.json`, FOLDER), 'utf8')) as Catalogue;
-  return new Map(
-    Object.entries(sections).flatMap(([section, texts]) =>
-      Object.entries(texts).map(([meaning, text]): [string, string] => [`${section}.${meaning}`, text]),
-    ),
-  );
-}
+import { CATALOGUES, catalogue } from '../support/catalogues.ts';
 
 /** A piece of a message: text, `#`, a value, a tag around pieces, or a choice between them. */
 interface Piece {
@@ -47,7 +35,7 @@ function needs(text: string): string[] {
 const english = catalogue('en');
 
 test('each language has one file, and each file is a language', () => {
-  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  const files = readdirSync(CATALOGUES).filter((name) => name.endsWith('.json'));
   assert.deepEqual(files.sort(), LANGUAGES.map((language) => `${language}.json`).sort());
 });
 

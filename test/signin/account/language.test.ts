@@ -1,9 +1,9 @@
 /** `/account` in German: as the browser asks for it, or else as the user has chosen. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { addVerified } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { catalogue } from '../../support/catalogues.ts';
 import { addProvider } from '../../support/idp-rows.ts';
 import { alertOf } from '../providers/traveller.ts';
 import { type AtAccount, atAccount, doneOf } from './person.ts';
@@ -39,13 +39,9 @@ async function person(language: string): Promise<{ userId: string; at: AtAccount
 
 /** The texts of the sections that are of these pages alone, without those that German has too. */
 function english(): string[] {
-  const read = (language: string) =>
-    JSON.parse(
-      readFileSync(new URL(`../../../src/platform/messages/${language}.json`, import.meta.url), 'utf8'),
-    ) as Record<string, Record<string, string>>;
-  const [en, de] = [read('en'), read('de')];
-  return ['account', 'factor']
-    .flatMap((section) => Object.entries(en[section] ?? {}).filter(([key, text]) => de[section]?.[key] !== text))
+  const german = catalogue('de');
+  return [...catalogue('en')]
+    .filter(([key, text]) => /^(account|factor)\./.test(key) && german.get(key) !== text)
     .map(([, text]) => text)
     .filter((text) => !text.includes('{') && !text.includes('<'));
 }

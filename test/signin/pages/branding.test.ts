@@ -165,7 +165,8 @@ describe('pages of a sign-in while their branding cannot be read', () => {
     isAcme(page, 'before');
     const held = await locked(t);
     const shown = by.get(path);
-    await waitFor(async () => (await held.db.query(`select pg_terminate_backend(pid) ${WAITING}`)).rowCount, {
+    // Not by the holder: what a transaction sees of other sessions stays as it was when it first looked.
+    await waitFor(async () => (await api.deps.pool.query(`select pg_terminate_backend(pid) ${WAITING}`)).rowCount, {
       what: 'the statement that reads the branding',
     });
     isPlain(await shown, 'while it fails');
@@ -177,7 +178,7 @@ describe('pages of a sign-in while their branding cannot be read', () => {
     const { by, path } = await begun(scope());
     const held = await locked(t);
     isPlain(await by.get(path), 'while it waits');
-    const { rows } = await held.db.query(`select count(*)::int as n ${WAITING}`);
+    const { rows } = await api.deps.pool.query(`select count(*)::int as n ${WAITING}`);
     assert.equal(rows[0].n, 1, 'the statement still waits');
     await held.commit();
     isAcme(await by.get(path), 'after');
