@@ -19,6 +19,7 @@ import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
 import { type JobCounts, startPresence } from './presence.ts';
 import { startRescuer, startUndoer } from './rescuer.ts';
+import { warmUp } from './warm-up.ts';
 import { startWebhookSender } from './webhooks.ts';
 
 /**
@@ -46,6 +47,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
   await registerKeys(pool, secrets);
 
+  if (config.WARM_UP && config.WORKER_ROLES.includes('import')) await warmUp(pool, config, logger);
   const roles = startRoles(deps);
   const presence = startPresence(deps, roles.jobs);
   return {

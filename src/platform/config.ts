@@ -109,6 +109,9 @@ const schema = z.object({
   /** Whether calls of BullMQ are sent in batches; `off` sends each as BullMQ does, which is slower. */
   QUEUE_BATCHING: z.enum(['on', 'off'], 'must be on or off').default('on'),
 
+  /** Whether a process runs the code of an import before it is ready, so that the first import is not slower. */
+  WARM_UP: flag.default(true),
+
   BOOTSTRAP_TOKEN: token().optional(),
   ENCRYPTION_KEY: z.string().refine(isKey, 'must be 32 bytes in base64').optional(),
   /**

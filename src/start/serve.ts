@@ -6,6 +6,7 @@
  */
 import type { Logger } from 'pino';
 import { signInMeans } from '../imports/entries/sign-in-means.ts';
+import { warmUp } from '../imports/intake/warm-up.ts';
 import { openQueues } from '../imports/queue/queues.ts';
 import { openImportSignal } from '../imports/status/watch.ts';
 import { registerKeys } from '../operate/known-keys.ts';
@@ -55,6 +56,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const metrics = openApiMetrics({ pool, queues }, config.METRICS_TOKEN);
   const deps = { pool, uploadPool, reads, config, secrets, oauth, hasher, queues, signal, metrics, logger };
   const app = buildApp({ ...deps, traceRequests: tracing?.requests });
+  if (config.WARM_UP) await warmUp({ pool, secrets, config });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);

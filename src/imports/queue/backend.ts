@@ -30,14 +30,17 @@ import { onlyShard, openProbe, type Shard, shardsOn } from './shards.ts';
 /** `hashes`: users of imports whose plain passwords must be hashed before they are written. */
 export type QueueName = 'imports' | 'hashes' | 'mails';
 
+/** `warm-up`: jobs without work (workers/warm-up.ts). */
+export type AnyQueue = QueueName | 'warm-up';
+
 type Factory = BackendFactory<IQueueBackend, unknown>;
 
 export interface Backend {
   kind: 'redis' | 'postgres';
   /** Creates BullMQ's backend from a connection of `producer` or `worker`. */
   factory: Factory;
-  producer(server: number, queue: QueueName): unknown;
-  worker(server: number, queue: QueueName): unknown;
+  producer(server: number, queue: AnyQueue): unknown;
+  worker(server: number, queue: AnyQueue): unknown;
   /**
    * Asks the store through a connection of `producer`. Redis has to write: one that is full, or a replica, answers reads.
    * @throws the store's error when it takes no jobs

@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import type { Condition } from '../../platform/lifecycle.ts';
-import { type Backend, type BackendSettings, chooseBackend, type QueueName } from './backend.ts';
+import { type AnyQueue, type Backend, type BackendSettings, chooseBackend } from './backend.ts';
 import { keepProducer, type Made, type RunningWorker } from './keep-alive.ts';
 import { type Shard, type ShardProducers, shardProducers, workOnShards } from './shards.ts';
 import { type JobPointer, startWork } from './worker.ts';
 
-export type { QueueName } from './backend.ts';
+export type { AnyQueue, QueueName } from './backend.ts';
 export type { RunningWorker } from './keep-alive.ts';
 
 /**
@@ -45,18 +45,18 @@ export interface Queues {
    * be there twice.
    * @throws TimedOut when the queue is silent for 10 seconds; so do `depth` and `workers`
    */
-  add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
+  add<T>(queue: AnyQueue, jobs: JobToAdd<T>[]): Promise<void>;
   /** The number of jobs that wait or run, on the shards that answer. */
-  depth(queue: QueueName): Promise<number>;
+  depth(queue: AnyQueue): Promise<number>;
   /** The number of worker processes that take jobs from the queue. */
-  workers(queue: QueueName): Promise<number>;
+  workers(queue: AnyQueue): Promise<number>;
   /** @throws Error when jobs cannot currently be added */
   check(): Promise<void>;
   /** Deletes all jobs. For tests: the dispatcher must survive it. */
-  drop(queue: QueueName): Promise<void>;
+  drop(queue: AnyQueue): Promise<void>;
   /** @param processor may throw `HandBack` */
   work<T>(
-    queue: QueueName,
+    queue: AnyQueue,
     processor: (job: JobPointer<T>) => Promise<unknown>,
     settings: WorkerSettings,
   ): RunningWorker;
@@ -71,7 +71,7 @@ export interface QueueSettings extends BackendSettings {
 
 const ADD_CHUNK = 1000;
 /** The queue that is spread over shards. */
-const SPREAD: QueueName = 'imports';
+const SPREAD: AnyQueue = 'imports';
 
 /** The part of a BullMQ queue that is used here; its full type depends on its backend. */
 type JobSink = Pick<
@@ -84,19 +84,24 @@ interface Opened {
   settings: QueueSettings;
   backend: Backend;
   onError(error: Error): void;
-  producers: Record<QueueName, ShardProducers<JobSink>>;
+  producers: Record<AnyQueue, ShardProducers<JobSink>>;
 }
 
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
   const onError = settings.onError ?? (() => {});
   const backend = chooseBackend({ onWarning: (reason) => onError(new Error(reason)), ...settings });
-  const producersOf = (name: QueueName) =>
+  const producersOf = (name: AnyQueue) =>
     shardProducers(
       shardsOf(backend, name).map((shard) => keepProducer(() => openSink(opened, name, shard))),
       (q) => q.check(),
     );
-  const producers = { imports: producersOf('imports'), hashes: producersOf('hashes'), mails: producersOf('mails') };
+  const producers = {
+    imports: producersOf('imports'),
+    hashes: producersOf('hashes'),
+    mails: producersOf('mails'),
+    'warm-up': producersOf('warm-up'),
+  };
   const opened: Opened = { settings, backend, onError, producers };
   return {
     kind: backend.kind,
@@ -124,15 +129,15 @@ export function openQueues(settings: QueueSettings): Queues {
 }
 
 /** The queue's name in BullMQ. */
-function nameOf({ settings }: Opened, name: QueueName): string {
+function nameOf({ settings }: Opened, name: AnyQueue): string {
   return `${settings.QUEUE_PREFIX}-${name}`;
 }
 
-function shardsOf({ shards }: Backend, name: QueueName): readonly Shard[] {
+function shardsOf({ shards }: Backend, name: AnyQueue): readonly Shard[] {
   return name === SPREAD ? shards : shards.slice(0, 1);
 }
 
-function openSink(opened: Opened, name: QueueName, shard: Shard): Made<JobSink> {
+function openSink(opened: Opened, name: AnyQueue, shard: Shard): Made<JobSink> {
   const { backend, onError } = opened;
   const connection = backend.producer(shard.server, name);
   const streams = { events: { maxLen: backend.mostEvents } };
@@ -143,7 +148,7 @@ function openSink(opened: Opened, name: QueueName, shard: Shard): Made<JobSink> 
   return { part, disconnect: () => backend.disconnect(connection) };
 }
 
-async function addTo<T>(opened: Opened, name: QueueName, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
+async function addTo<T>(opened: Opened, name: AnyQueue, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
   const { backend, producers } = opened;
   for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
     const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
@@ -166,7 +171,7 @@ function byShard<T>(jobs: JobToAdd<T>[], shards: number): JobToAdd<T>[][] {
 /** Starts a worker on each shard that the queue has. */
 function startWorkers<T>(
   opened: Opened,
-  name: QueueName,
+  name: AnyQueue,
   processor: (job: JobPointer<T>) => Promise<unknown>,
   work: WorkerSettings,
 ): RunningWorker {
@@ -184,7 +189,7 @@ function startWorkers<T>(
 
 function startOn<T>(
   opened: Opened,
-  name: QueueName,
+  name: AnyQueue,
   processor: (job: JobPointer<T>) => Promise<unknown>,
   shard: Shard,
   { concurrency, lockMs = 20_000, onError = opened.onError, onStoreFault }: WorkerSettings,

@@ -7,7 +7,7 @@
  */
 import { ErrorCode, type IQueueBackend, type Job, type JobProgress, WaitingError, Worker } from 'bullmq';
 import { publish } from '../../platform/telemetry.ts';
-import type { Backend, QueueName } from './backend.ts';
+import type { AnyQueue, Backend } from './backend.ts';
 import { isStoreFault, type Watch, withRetries } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import type { Shard } from './shards.ts';
@@ -21,7 +21,7 @@ export interface JobPointer<T> {
 }
 
 export interface WorkOptions {
-  name: QueueName;
+  name: AnyQueue;
   /** The queue's name in BullMQ. */
   queue: string;
   shard: Shard;
@@ -50,7 +50,8 @@ export function startWork<T>(
   work: WorkOptions,
 ): RunningWorker {
   const { name, queue, shard, watch, onError } = work;
-  const run = processorOf(processor, sampleWaits(name));
+  // Nobody waits for a job of the warm-up.
+  const run = processorOf(processor, name === 'warm-up' ? () => {} : sampleWaits(name));
   return keepWorking((stopping) => {
     const connection = backend.worker(shard.server, name);
     const options = { ...optionsOf(work), connection };

@@ -2,7 +2,7 @@ export { must, type ServiceCall } from '../calls.ts';
 
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
-import { openQueues, type QueueName } from '../../../src/imports/queue/queues.ts';
+import { type AnyQueue, openQueues } from '../../../src/imports/queue/queues.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
 import type { Answer } from '../answers.ts';
@@ -86,9 +86,9 @@ export interface Service extends Calls, Omit<Fleet, 'stop'> {
   /** The result of a bulk import that was accepted, once it has ended. */
   imported(body: unknown): Promise<Answer['body']>;
   /** Number of jobs that wait or run. */
-  depth(queue?: QueueName): Promise<number>;
+  depth(queue?: AnyQueue): Promise<number>;
   /** Removes all jobs, as if the queue had lost its data. */
-  loseJobs(queue?: QueueName): Promise<void>;
+  loseJobs(queue?: AnyQueue): Promise<void>;
 }
 
 /** Short intervals, so that tests need not wait; limits are generous. All of them can be overridden. */
