@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
+import { textRows, workbookOf } from '../support/workbook.ts';
 
 import { findingsOf, openWorld, type World } from './world.ts';
 
@@ -24,6 +25,11 @@ const WRONG: Readonly<Record<string, [buffer: Buffer, words: RegExp]>> = {
     Buffer.from(Array.from({ length: 5 }, (_, i) => `$2b$04$${String(i).repeat(53)}\n`).join('')),
     /hashes\.txt: This is a list of password hashes without names/,
   ],
+  'formulas.xlsx': [
+    workbookOf({ sheets: { Users: `${textRows(['id', 'email'])}<row r="2"><c r="B2"><f>A1</f></c></row>` } }),
+    /formulas\.xlsx: B2 holds a formula/,
+  ],
+  'bomb.xlsx': [workbookOf({ sheets: { Users: ' '.repeat(40_000_000) } }), /bomb\.xlsx: A cell of the sheet is longer/],
   'old.xls': [noise('\xd0\xcf\x11\xe0'), /old\.xls: This is a spreadsheet of an old Excel/],
 };
 

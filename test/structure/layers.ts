@@ -56,7 +56,6 @@ export const SHORT: Record<string, string> = {
   'src/cli/commands.ts': 'the list of all commands',
   'src/cli/doctor/settings.ts': 'findings on settings; local.ts has those on this machine and its stores',
   'src/cli/main.ts': 'starts the process; run.ts is also called by tests',
-  'src/imports/drafts/guess-thread.ts': 'the code of a thread',
   'src/imports/queue/postgres-clock.ts': 'one operation of the backend a file',
   'src/imports/queue/redis-add.ts': 'beside its Lua, one operation of the backend a file',
   'src/passwords/schemes/django-digest.ts': 'one hash scheme a file',

@@ -106,7 +106,12 @@ export async function openFiles(deps: ExportDeps, draft: Draft): Promise<Uploade
   return found;
 }
 
-async function bytesOf({ pool, secrets, most }: ExportDeps, importId: string, fileId: string): Promise<ExportBytes> {
+/** A file, as far as it has arrived. @throws ApiError 404 */
+export async function bytesOf(
+  { pool, secrets, most }: ExportDeps,
+  importId: string,
+  fileId: string,
+): Promise<ExportBytes> {
   const file = await openFile({ pool, secrets }, importId, fileId);
   return {
     name: file.name || file.kind,

@@ -1,8 +1,9 @@
 /**
- * Runs guesses in threads, never on the event loop: files can be made so that their beginning takes seconds to parse.
+ * Runs guesses, and the first reading of a workbook, in threads, never on the event loop: files can be made so that their
+ * beginning takes seconds to parse.
  *
- * Guarantee: a guess takes a thread for at most LONGEST_MS, and a bounded amount of its memory. Threads start with the
- * first guess and end when idle; they keep no process alive.
+ * Guarantee: a task takes a thread for at most LONGEST_MS, and a bounded amount of its memory. Threads start with the
+ * first task and end when idle; they keep no process alive.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -10,7 +11,7 @@ import { UsageError } from '../../sources/read/records.ts';
 import { type ExportDeps, openFiles } from './convert-request.ts';
 import type { Draft } from './draft.ts';
 import type { DraftGuess, GuessOptions, UploadedFile } from './guess.ts';
-import type { Ask, guess, Task } from './guess-thread.ts';
+import type { Ask, guess, judge, Task } from './guess-thread.ts';
 
 const THREADS = 2;
 const IDLE_MS = 30_000;
@@ -39,29 +40,50 @@ export async function guessDraft(
 ): Promise<DraftGuess> {
   const begun = { ...draft, files: draft.files.filter(({ offset }) => offset > 0) };
   const files = await openFiles(deps, begun);
+  const result = await inThread<Awaited<ReturnType<typeof guess>>>('guess', { files, options }, longestMs);
+  if ('problem' in result) throw new UsageError(result.problem);
+  return result.guess;
+}
+
+/**
+ * Why a file that may be a workbook cannot be read to its end; undefined where it can, and where that takes too long: the
+ * conversion has more time.
+ */
+export async function problemOfSheets(
+  file: UploadedFile,
+  { longestMs = LONGEST_MS }: { longestMs?: number } = {},
+): Promise<string | undefined> {
+  try {
+    return await inThread<Awaited<ReturnType<typeof judge>>>('judge', { files: [file], options: {} }, longestMs);
+  } catch (error) {
+    if (error instanceof TooLong) return undefined;
+    throw error;
+  }
+}
+
+/** Runs a task of `guess-thread.ts`. @throws TooLong */
+async function inThread<T>(
+  name: 'guess' | 'judge',
+  { files, options }: { files: readonly UploadedFile[]; options: GuessOptions },
+  longestMs: number,
+): Promise<T> {
   const { port1, port2 } = new MessageChannel();
   const ended = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   serveBytes(port1, files, {
-    // The first question comes when the guess no longer waits for a thread.
+    // The first question comes when the task no longer waits for a thread.
     onAsked: () => {
-      timer ??= setTimeout(() => ended.abort(tooLong()), longestMs);
+      timer ??= setTimeout(() => ended.abort(new TooLong()), longestMs);
     },
     onError: (error) => ended.abort(error),
   });
   try {
     threads ??= openThreads();
     const task: Task = { files: files.map(withoutBytes), options, port: port2 };
-    const result: Awaited<ReturnType<typeof guess>> = await threads.run(task, {
-      name: 'guess',
-      transferList: [port2],
-      signal: ended.signal,
-    });
-    if ('problem' in result) throw new UsageError(result.problem);
-    return result.guess;
+    return await threads.run(task, { name, transferList: [port2], signal: ended.signal });
   } catch (error) {
     if (ended.signal.aborted) throw ended.signal.reason;
-    throw (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLong() : error;
+    throw (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooLong() : error;
   } finally {
     clearTimeout(timer);
     port1.close();
@@ -98,8 +120,10 @@ function serveBytes(
   });
 }
 
-function tooLong(): UsageError {
-  return new UsageError(
-    'The beginning of the files takes too much time or memory to be recognized. Choose the source, and convert the files.',
-  );
+class TooLong extends UsageError {
+  constructor() {
+    super(
+      'The beginning of the files takes too much time or memory to be recognized. Choose the source, and convert the files.',
+    );
+  }
 }

@@ -1,9 +1,9 @@
-/** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
+/** The tasks of a thread of guesses, which block it by design. They ask `guess-pool.ts` for the bytes of the files. */
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import type { ExportBytes } from '../../sources/read/file.ts';
+import { type ExportBytes, problemOfWorkbook } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
-import { type DraftFile, type DraftGuess, type GuessOptions, guessFiles } from './guess.ts';
+import { type DraftFile, type DraftGuess, type GuessOptions, guessFiles, type UploadedFile } from './guess.ts';
 
 /** A file without what a thread cannot be given. */
 export interface ToGuess extends DraftFile {
@@ -27,7 +27,21 @@ export interface Ask {
 }
 
 /** An error would lose its class on the way, so the message of a UsageError is a result. */
-export async function guess({ files, options, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
+export async function guess(task: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
+  try {
+    return { guess: await withFiles(task, (uploaded) => guessFiles(uploaded, task.options)) };
+  } catch (error) {
+    if (error instanceof UsageError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** Why a file, which may be a workbook, cannot be read to its end. */
+export function judge(task: Task): Promise<string | undefined> {
+  return withFiles(task, async ([file]) => file && problemOfWorkbook(file.bytes));
+}
+
+async function withFiles<T>({ files, port }: Task, action: (uploaded: UploadedFile[]) => Promise<T>): Promise<T> {
   let readers = 0;
   async function* read(file: number): AsyncGenerator<Buffer> {
     const reader = readers++;
@@ -43,14 +57,12 @@ export async function guess({ files, options, port }: Task): Promise<{ guess: Dr
     }
   }
   try {
-    const uploaded = files.map(({ bytes, ...file }, i) => ({
-      ...file,
-      bytes: { ...bytes, read: () => read(i), close: async () => {} },
-    }));
-    return { guess: await guessFiles(uploaded, options) };
-  } catch (error) {
-    if (error instanceof UsageError) return { problem: error.message };
-    throw error;
+    return await action(
+      files.map(({ bytes, ...file }, i) => ({
+        ...file,
+        bytes: { ...bytes, read: () => read(i), close: async () => {} },
+      })),
+    );
   } finally {
     port.close();
   }

@@ -1,6 +1,7 @@
 /**
  * Which uploaded files are refused while they arrive: what is certainly no export, by its first bytes, and JSON that ends
- * too early, by its last ones. What only may be one is left to the recognition of the draft.
+ * too early, by its last ones. A workbook is read when all of it has arrived (`guess-pool.ts`). What only may be an export
+ * is left to the recognition of the draft.
  */
 
 import { problemOfBytes, problemOfPage } from '../../sources/read/containers.ts';
@@ -58,7 +59,7 @@ export function problemOfHead(head: Buffer): string | undefined {
   if (head[0] === 0x1f && head[1] === 0x8b) return undefined;
   const picture = PICTURES.find(([signature]) => head.toString('latin1', 0, 16).startsWith(signature));
   if (picture) return `This is ${picture[1]}, not an export. Export the users as CSV or JSON.`;
-  // What is in it is judged when the draft is recognized.
+  // What is in it is judged when all of it has arrived.
   if (mayBeWorkbook(head)) return undefined;
   const text = head.toString('utf8');
   return (

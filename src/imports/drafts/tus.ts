@@ -4,8 +4,8 @@
  * upload is `<importId>/<fileId>`.
  *
  * Guarantee: memory is bounded by two pieces for each upload, one that arrives and one that is being stored, and by the
- * beginning of the file, by which a file that is no export is refused. A client
- * that sends faster than PostgreSQL stores has to wait.
+ * beginning of the file, by which a file that is no export is refused. A client that sends faster than PostgreSQL
+ * stores has to wait. The last bytes of a workbook are answered when it has been read.
  * On crash, or when the client goes away: what was stored stays, at most one piece has to be sent again.
  */
 import type { Readable } from 'node:stream';
@@ -16,6 +16,8 @@ import type { Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorId, invalidArgument, type StatusOf } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
+import { isZip } from '../../sources/read/xlsx.ts';
+import { bytesOf } from './convert-request.ts';
 import {
   addFile,
   addPiece,
@@ -23,11 +25,11 @@ import {
   fileNotFound,
   type OpenFile,
   openFile,
-  readFile,
   release,
   removeFile,
   SEAL_BYTES,
 } from './files.ts';
+import { problemOfSheets } from './guess-pool.ts';
 import { cutOff, NotAnExport, refusingHead } from './refusals.ts';
 
 const PIECE_BYTES = 2 ** 20;
@@ -178,10 +180,13 @@ export class DraftFiles extends DataStore {
     }
   }
 
-  /** @throws NotAnExport for JSON that was cut off */
+  /** @throws NotAnExport for JSON that was cut off, and for a workbook that cannot be read */
   private async requireWhole(id: string, end: Buffer): Promise<void> {
-    const file = await this.open(id);
-    const problem = await cutOff(readFile(this.deps.pool, file), { size: file.size, end });
+    const { importId, fileId } = partsOf(id);
+    const bytes = await bytesOf(this.deps, importId, fileId);
+    const problem = (await beginsAsZip(bytes.read()))
+      ? await problemOfSheets({ fileId, kind: 'users', bytes })
+      : await cutOff(bytes.read(), { size: bytes.size, end });
     if (problem !== undefined) throw new NotAnExport(problem);
   }
 
@@ -194,6 +199,11 @@ export class DraftFiles extends DataStore {
     const { importId, fileId } = partsOf(id);
     return openFile(this.deps, importId, fileId);
   }
+}
+
+async function beginsAsZip(bytes: AsyncIterable<Buffer>): Promise<boolean> {
+  for await (const part of bytes) return isZip(part);
+  return false;
 }
 
 /** @throws ApiError 404 for a file id that the client made up */

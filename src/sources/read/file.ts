@@ -13,6 +13,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Format, JsonPath } from '../source.ts';
+import { shownValue } from '../values.ts';
 import { type Beginning, beginningOf, formattedBeginning } from './beginning.ts';
 import { type Container, containerOf, problemOfBytes, problemOfText } from './containers.ts';
 import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
@@ -28,7 +29,7 @@ import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
 import { FileError, type Records } from './records.ts';
-import { isZip, openWorkbook, type Workbook } from './xlsx.ts';
+import { isZip, openWorkbook, type Workbook, ZIP } from './xlsx.ts';
 
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';
@@ -213,6 +214,35 @@ async function ofWorkbook(bytes: ExportBytes, isGzip: boolean, workbook: Workboo
 
 /** Most bytes that are searched for the first one that is not ASCII. */
 const SEARCHED_BYTES = 2 ** 23;
+
+/**
+ * Reads a workbook to its end. Returns why it cannot be read, by the sheet that is read where none is named; undefined if
+ * this sheet or another one that is shown can be read.
+ */
+export async function problemOfWorkbook({
+  read,
+  most,
+}: Pick<ExportBytes, 'read' | 'most'>): Promise<string | undefined> {
+  let problem: string | undefined;
+  const names: (string | undefined)[] = [undefined];
+  for (const name of names) {
+    try {
+      const workbook = await openWorkbook(read(), name);
+      if (!workbook) return problemOfBytes(ZIP);
+      const { sheet, sheets } = workbook;
+      const others = sheets.filter((other) => !other.isHidden && other.name !== sheet);
+      if (name === undefined) names.push(...others.map((other) => other.name));
+      let isEmpty = true;
+      for await (const lines of bounded(workbook.csv(), most)) isEmpty &&= lines.length === 0;
+      if (!isEmpty) return undefined;
+      problem ??= `The sheet ${shownValue(sheet)} is empty.`;
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      problem ??= error.message;
+    }
+  }
+  return problem;
+}
 
 /** By the beginning; or by the first part with a byte that is not ASCII, if one follows soon. */
 async function detected(bytes: ExportBytes, head: Beginning, isGzip: boolean): Promise<DetectedEncoding> {

@@ -35,11 +35,11 @@ const MOST_BYTES = { sheet: 2 ** 30, texts: 2 ** 28, other: 2 ** 24 };
 const MOST_RATIO = 250;
 const RATIO_FROM = 2 ** 24;
 
-const MAGIC = 'PK\x03\x04';
+/** The first bytes of a zip archive, which a workbook is. */
+export const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 
-/** Whether the first bytes are those of a zip archive, which a workbook is. */
 export function isZip(bytes: Buffer): boolean {
-  return bytes.toString('latin1', 0, MAGIC.length) === MAGIC;
+  return bytes.subarray(0, ZIP.length).equals(ZIP);
 }
 
 /** What programs put first into a workbook; a document of Word may begin alike. */
@@ -161,6 +161,8 @@ async function* unpackedText(
 }
 
 async function opened(file: ZipFile, entry: Entry): Promise<Readable> {
+  if (entry.isEncrypted())
+    throw new FileError('The workbook has a password. Save it without the password, or save the sheet as CSV (UTF-8).');
   try {
     return await file.openReadStreamPromise(entry);
   } catch {
