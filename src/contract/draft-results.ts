@@ -97,6 +97,7 @@ export const earlierImports = z
           state,
           startDate: timestamp(),
           users: count.meta({ description: 'Users that it has imported.' }),
+          orgIds: z.array(z.string()).meta({ description: 'The organizations of its users.' }),
         }),
       )
       .meta({ description: 'Newest first, at most 10.' }),

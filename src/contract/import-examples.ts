@@ -131,6 +131,7 @@ export const exampleEarlierImports = {
       state: 'IMPORT_STATE_SUCCEEDED',
       startDate: '2026-05-03T09:30:00.000Z',
       users: 12_000,
+      orgIds: ['acme'],
     },
   ],
 };

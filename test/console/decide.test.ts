@@ -254,6 +254,19 @@ test('the sentence is green if everybody gets in, yellow if somebody is left, re
   assert.match(verdictOf(pageOf({ total: 2, succeeded: 0, failed: 2 })), /^bad: None of 2 users can be imported/);
 });
 
+test('the sentence is not red where users are skipped, or were corrected, as somebody has chosen', () => {
+  const of = (counts: { total: number; succeeded: number; skipped: number; failed: number }, corrected = 0) =>
+    verdictOf(
+      pageOf(counts, { causes: { failed: counts.failed, corrected, causes: [], moreCauses: 0 }, check: { counts } }),
+    );
+  const counts = { total: 40, succeeded: 0, skipped: 40, failed: 0 };
+  assert.equal(of(counts), 'warn: Nobody is imported: all 40 users are skipped.');
+  assert.equal(of({ ...counts, succeeded: 1, skipped: 39 }), 'good: 1 of 40 users can be imported; 39 are skipped.');
+  assert.match(of({ ...counts, skipped: 30, failed: 10 }), /^warn: None of 40 users.*; 30 are skipped; 10 fail\.$/);
+  assert.match(of({ ...counts, skipped: 10, failed: 30 }), /^bad: /);
+  assert.match(of({ ...counts, skipped: 0, failed: 40 }, 40), /^warn: .*; 40 were corrected since\.$/);
+});
+
 test('it answers in the order in which a careful manager asks, with the command line last and folded', () => {
   const summary = { hashes: [], broken: [], notes: [], skipped: [{ id: 'x', message: 'A deleted user.', count: 3 }] };
   const draft = { files: [{ kind: 'users', name: 'users.csv' }], summary };
@@ -320,16 +333,32 @@ test('the mails are shown with their sender, and it is said in red why they woul
 
 test('a file that was imported before is said, with what can happen to its users', () => {
   const earlier = [
-    { importId: '22', fileName: 'users.csv', startDate: '2026-05-03T09:30:00.000Z', users: 12_000, state: 'x' },
+    {
+      ...{ importId: '22', fileName: 'users.csv', startDate: '2026-05-03T09:30:00.000Z', users: 12_000, state: 'x' },
+      orgIds: ['acme'],
+    },
   ];
-  const page = pageOf(COUNTS, { earlier });
+  const orgs = (orgId: string) => ({ importId: '8', orgs: [{ orgId, counts: { succeeded: 0 } }] });
+  const taken = { ...BAD_ADDRESS, id: 'USER-ID-TAKEN', field: undefined, message: 'The user id is taken.', count: 40 };
+  const counts = { total: 40, succeeded: 0, failed: 40 };
+  const again = { earlier, causes: { failed: 40, corrected: 0, causes: [taken], moreCauses: 0 } };
+  const page = pageOf(counts, { ...again, check: orgs('acme') });
   assert.match(
     page,
     /users\.csv was imported as <a href="\/console\/imports\/22">import 22<\/a> on <time [^>]*>2026-05-03 09:30 UTC<\/time> \(12,000 users\)/,
   );
   assert.match(page, /href="\/console\/imports\/new\/7\/check\?existing=skip[^"]*">Skip them</);
   assert.match(page, /href="\/console\/imports\/new\/7\/check\?existing=update[^"]*">Update them</);
-  assert.match(page, /Chosen: Import anyway: they fail/);
+  assert.match(page, /Chosen: Import anyway: users who exist fail/);
+  const elsewhere = pageOf(counts, { ...again, check: orgs('other') });
+  assert.match(
+    elsewhere,
+    /import 22.*40 users have the ids of users in another organization, so they fail whatever you/s,
+  );
+  assert.doesNotMatch(elsewhere, /Skip them|Import anyway/);
+  const anew = pageOf(COUNTS, { earlier, check: orgs('other') });
+  assert.match(anew, /import 22.*None of its users exists where this import goes: all are new users\./s);
+  assert.doesNotMatch(anew, /Skip them|Import anyway/);
   assert.doesNotMatch(pageOf(COUNTS), /The same file again/);
 });
 

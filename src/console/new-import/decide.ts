@@ -117,8 +117,12 @@ const FAILING = 'failing';
 const RULES = ['skip', 'update', 'fail'] as const;
 
 /** The same file was imported before: what happens with the users who came by it, as a choice. */
-function sameFiles(frame: Frame, { earlier, plan, draft }: DecideView): Html | undefined {
+function sameFiles(frame: Frame, view: DecideView): Html | undefined {
+  const { earlier, plan, draft, check, updates } = view;
   if (earlier.length === 0) return undefined;
+  const taken = existingFailures(view);
+  // The rule is about users of the organizations of this import.
+  const isElsewhere = !earlier.some(({ orgIds }) => check.orgs.some(({ orgId }) => orgIds.includes(orgId)));
   const items = earlier.map(
     ({ importId, fileName, startDate, users }) =>
       html`${fileName} ${AGAIN.was} <a href="${frame.consoleUrl(`/imports/${importId}`)}">${AGAIN.import(importId)}</a> ${AGAIN.on} ${time(startDate)} (${AGAIN.users(users, count(users))})`,
@@ -128,7 +132,10 @@ function sameFiles(frame: Frame, { earlier, plan, draft }: DecideView): Html | u
     const query = queryOfPlan({ ...plan, onExisting }, draft);
     return html`<a class="button quiet small" href="${hrefOf({ ...frame, query }, 'check')}">${AGAIN.rules[onExisting]}</a>\n`;
   });
-  return html`<div class="notice warn" role="status"><p><strong>${AGAIN.title}</strong></p>${list(items, 'plain')}<p>${AGAIN.what}</p><div class="buttons">${rules}</div></div>`;
+  const isNew = taken + updates + check.counts.skipped + open(check) === 0;
+  const choice = html`<p>${AGAIN.what}</p><div class="buttons">${rules}</div>`;
+  const known = isElsewhere && taken > 0 ? html`<p>${AGAIN.elsewhere(taken, count(taken))}</p>` : choice;
+  return html`<div class="notice warn" role="status"><p><strong>${AGAIN.title}</strong></p>${list(items, 'plain')}${isNew ? html`<p>${AGAIN.none}</p>` : known}</div>`;
 }
 
 /** Each organization by its name, with its users who can be imported. */
@@ -143,11 +150,18 @@ function organizations({ check: { orgs }, orgNames }: DecideView): Html {
 /** The ids of the errors of users who exist already. */
 const EXISTS = ['USER-ID-TAKEN', 'USER-NAME-TAKEN'];
 
-/** The rule for users who exist, and how many there are. */
-function existing(frame: Frame, { plan: { onExisting }, check, causes, updates }: DecideView): Html {
-  const { skipped } = check.counts;
+/** How many users fail because they exist. */
+function existingFailures({ causes }: DecideView): number {
   const failing = causes.causes.filter(({ id, message }) => EXISTS.includes(id) && !message.includes(EARLIER));
-  const failed = failing.reduce((sum, cause) => sum + cause.count, 0);
+  return failing.reduce((sum, cause) => sum + cause.count, 0);
+}
+
+/** The rule for users who exist, and how many there are. */
+function existing(frame: Frame, view: DecideView): Html {
+  const { plan, check, updates } = view;
+  const { onExisting } = plan;
+  const { skipped } = check.counts;
+  const failed = existingFailures(view);
   const items = [
     ...(failed > 0 ? [OUTLOOK.existingFail(failed, count(failed))] : []),
     ...(updates > 0 ? [OUTLOOK.existingUpdate(updates, count(updates))] : []),

@@ -16,29 +16,40 @@ type Look = 'good' | 'warn' | 'bad';
 
 /** @param causes why users failed, and how many of them were corrected since */
 export function verdict(check: Result, { failed, corrected }: Pick<Causes, 'failed' | 'corrected'>): Html {
-  const { succeeded, total, skipped } = check.counts;
+  const { skipped } = check.counts;
   const unchecked = open(check);
   const failing = failed - corrected;
   const clauses = [
-    importable(succeeded, total),
+    importable(check),
     ...(check.signIn ? waysOf(check.signIn) : []),
-    ...one(VERDICT.skipped, skipped),
+    ...one(VERDICT.skipped, isSkipped(check) ? 0 : skipped),
     ...one(VERDICT.fail, failing),
     ...one(VERDICT.corrected, corrected),
     ...one(VERDICT.unchecked, unchecked),
   ];
-  return html`<p class="notice verdict ${lookOf(check, failed + unchecked)}" role="status">${clauses.join('; ')}.</p>`;
+  return html`<p class="notice verdict ${lookOf(check, { corrected, left: failed + unchecked })}" role="status">${clauses.join('; ')}.</p>`;
 }
 
-/** Red: most are not imported. Yellow: somebody is left who fails, or who could not sign in though nobody wants that. */
-function lookOf({ counts, signIn }: Result, left: number): Look {
-  if (counts.total > 0 && counts.succeeded + counts.skipped < counts.total / 2) return 'bad';
-  if (counts.succeeded === 0) return 'bad';
+/**
+ * Red: most fail, or were not checked. Yellow: somebody is left who fails, who was corrected and not checked again, or who
+ * could not sign in though nobody wants that; or nobody is imported, as all are skipped. To skip users is a choice.
+ */
+function lookOf({ counts, signIn }: Result, { corrected, left }: { corrected: number; left: number }): Look {
+  const decided = counts.succeeded + counts.skipped + corrected;
+  if (decided === 0 || decided < counts.total / 2) return 'bad';
+  if (counts.succeeded === 0) return 'warn';
   const shut = signIn ? signIn.ways.NONE - blockedOf(signIn) : 0;
   return left + shut > 0 ? 'warn' : 'good';
 }
 
-function importable(users: number, total: number): string {
+/** Nobody is left who is not skipped. */
+function isSkipped({ counts: { skipped, total } }: Result): boolean {
+  return total > 0 && skipped === total;
+}
+
+function importable(check: Result): string {
+  const { succeeded: users, total } = check.counts;
+  if (isSkipped(check)) return VERDICT.allSkipped(total, count(total));
   if (users === 0) return VERDICT.nobody(total, count(total));
   return users === total ? VERDICT.all(users, count(users)) : VERDICT.some(count(users), count(total));
 }

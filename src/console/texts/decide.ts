@@ -13,6 +13,8 @@ const englishVerdict = {
   some: (count: string, total: string) => `${count} of ${total} users can be imported`,
   nobody: (total: number, count: string) =>
     total === 1 ? 'The user cannot be imported' : `None of ${count} users can be imported`,
+  allSkipped: (n: number, count: string) =>
+    n === 1 ? 'Nobody is imported: the user is skipped' : `Nobody is imported: all ${count} users are skipped`,
   known: (n: number, count: string) =>
     `${count} ${each(n, 'signs in with the old password', 'sign in with their old password')}`,
   PROVIDER: (n: number, count: string) =>
@@ -128,8 +130,11 @@ const englishAgain = {
   import: (importId: string) => `import ${importId}`,
   on: 'on',
   users,
+  none: 'None of its users exists where this import goes: all are new users.',
+  elsewhere: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'has the id', 'have the ids')} of ${each(n, 'a user', 'users')} in another organization, so ${each(n, 'it fails', 'they fail')} whatever you choose here.`,
   what: 'What happens with users who already exist:',
-  rules: { skip: 'Skip them', update: 'Update them', fail: 'Import anyway: they fail' },
+  rules: { skip: 'Skip them', update: 'Update them', fail: 'Import anyway: users who exist fail' },
   chosen: (rule: string) => `Chosen: ${rule}`,
 };
 

@@ -46,7 +46,8 @@ export async function keepHashes(
   }
 }
 
-type Earlier = Pick<ImportFileHashes, 'file_id' | 'import_id'> & Pick<Imports, 'state' | 'accepted_at' | 'succeeded'>;
+type Earlier = Pick<ImportFileHashes, 'file_id' | 'import_id'> &
+  Pick<Imports, 'state' | 'accepted_at' | 'succeeded'> & { orgs: string[] };
 
 /**
  * The imports with a file of this draft, newest first; those whose users were removed again do not count.
@@ -58,7 +59,8 @@ export async function findEarlier(
   within: string[] | undefined,
 ): Promise<z.input<typeof earlierImports>['imports']> {
   const { rows } = await db.query<Earlier>(
-    `select h.file_id, e.import_id, i.state, i.accepted_at, i.succeeded
+    `select h.file_id, e.import_id, i.state, i.accepted_at, i.succeeded,
+       array(select distinct o.org_id from import_orgs o where o.import_id = i.id order by o.org_id) as orgs
      from import_file_hashes h
        join import_file_hashes e on e.sha256 = h.sha256 and e.import_id <> h.import_id
        join imports i on i.id = e.import_id
@@ -70,11 +72,12 @@ export async function findEarlier(
     [importId, within ?? null],
   );
   const names = new Map(files.map(({ fileId, name }) => [fileId, name]));
-  return rows.map(({ file_id, import_id, state, accepted_at, succeeded }) => ({
+  return rows.map(({ file_id, import_id, state, accepted_at, succeeded, orgs }) => ({
     importId: import_id,
     fileName: names.get(file_id) ?? '',
     state: shownState(state),
     startDate: (accepted_at as Date).toISOString(),
     users: succeeded,
+    orgIds: orgs,
   }));
 }

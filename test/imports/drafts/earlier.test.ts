@@ -36,7 +36,10 @@ async function started(orgId: string, content: string): Promise<string> {
   return importId;
 }
 
-async function earlier(importId: string, token?: string): Promise<{ importId: string; fileName: string }[]> {
+async function earlier(
+  importId: string,
+  token?: string,
+): Promise<{ importId: string; fileName: string; orgIds: string[] }[]> {
   const answer = await api.call('GET', at(importId, '/earlier'), undefined, token ? { token } : {});
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body.imports;
@@ -50,10 +53,10 @@ test('a file with the same bytes is recognized by any name, newest import first;
   const again = await converted(orgId, fileOf('ann'), 'renamed.csv');
   const found = await earlier(again);
   assert.deepEqual(
-    found.map((one) => [one.importId, one.fileName]),
+    found.map((one) => [one.importId, one.fileName, one.orgIds]),
     [
-      [second, 'renamed.csv'],
-      [first, 'renamed.csv'],
+      [second, 'renamed.csv', [orgId]],
+      [first, 'renamed.csv', [orgId]],
     ],
   );
   assert.deepEqual(await ids(await converted(orgId, fileOf('bea'))), []);

@@ -10,6 +10,10 @@ export const VERDICT = {
   some: (count: string, total: string) => `${count} von ${total} Benutzern können importiert werden`,
   nobody: (total: number, count: string) =>
     total === 1 ? 'Der Benutzer kann nicht importiert werden' : `Keiner von ${count} Benutzern kann importiert werden`,
+  allSkipped: (n: number, count: string) =>
+    n === 1
+      ? 'Niemand wird importiert: Der Benutzer wird übersprungen'
+      : `Niemand wird importiert: Alle ${count} Benutzer werden übersprungen`,
   known: (n: number, count: string) => `${count} ${each(n, 'meldet', 'melden')} sich mit dem alten Passwort an`,
   PROVIDER: (n: number, count: string) =>
     `${count} ${each(n, 'meldet', 'melden')} sich beim selben Anbieter wie bisher an`,
@@ -119,7 +123,14 @@ export const AGAIN = {
   import: (importId: string) => `Import ${importId}`,
   on: 'am',
   users,
+  none: 'Wohin dieser Import geht, gibt es noch keinen dieser Benutzer: Alle sind neu.',
+  elsewhere: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'hat', 'haben')} die ${each(n, 'ID eines Benutzers', 'IDs von Benutzern')} einer anderen Organisation und ${each(n, 'schlägt', 'schlagen')} fehl, was immer hier gewählt ist.`,
   what: 'Was mit Benutzern geschieht, die es schon gibt:',
-  rules: { skip: 'Überspringen', update: 'Aktualisieren', fail: 'Trotzdem importieren: Sie schlagen fehl' },
+  rules: {
+    skip: 'Überspringen',
+    update: 'Aktualisieren',
+    fail: 'Trotzdem importieren: Benutzer, die es schon gibt, schlagen fehl',
+  },
   chosen: (rule: string) => `Gewählt: ${rule}`,
 };
