@@ -64,5 +64,14 @@ describe('the failed users of a draft', () => {
     await cell.fill('anna');
     await cell.press('Tab');
     await page.locator('#v1-said', { hasText: 'Good' }).waitFor();
+    const corrected = page.locator('.headline .state');
+    await corrected.getByText('1 corrected').waitFor();
+    await page.getByRole('link', { name: 'Back to the decision' }).waitFor();
+    await page.locator('.headline').getByText('1 user', { exact: true }).waitFor();
+    // The last user of a cause: the cause is gone, and the page stays.
+    await page.locator('#v3').fill('anne');
+    await page.locator('#v3').press('Tab');
+    await corrected.getByText('2 corrected').waitFor();
+    assert.deepEqual(await findingsOf(page, 'fix-corrected'), []);
   });
 });

@@ -128,6 +128,25 @@ describe('the upload of a new import', () => {
     assert(refused > 2);
   });
 
+  it('says at the foot that the files have arrived, as soon as the file does', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new');
+    const gate = gated();
+    await page.route('**/files/*', async (route) => {
+      await gate.passed(route.request().url());
+      await route.continue();
+    });
+    // What the service says by itself comes later.
+    await page.route('**/live', () => {});
+    const buffer = Buffer.from('id,email\n1,one@example.com\n');
+    await page.locator('.drop input').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
+    await step(page, 'files');
+    await page.locator('.foot').getByText('Uploading').waitFor();
+    gate.open();
+    await page.locator('.foot').getByText('Uploaded').waitFor();
+    assert.equal(await page.locator('.foot').getByText('Uploading').count(), 0);
+  });
+
   it('takes what is dropped while other files are added, and keeps those that were taken when one is refused', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console/imports/new');

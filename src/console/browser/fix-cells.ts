@@ -30,8 +30,11 @@ class FixCells extends HTMLElement {
       });
       const answer = (await response.json()) as Answer;
       if (input.value !== value) return; // typed again meanwhile
-      if (response.ok) this.#say(input, true, this.getAttribute('good') as string);
-      else if (response.status === 401) this.#say(input, false, this.getAttribute('ended') as string);
+      if (response.ok) {
+        this.#say(input, true, this.getAttribute('good') as string);
+        // How many are corrected; `live.ts` listens.
+        document.dispatchEvent(new Event('page-changed'));
+      } else if (response.status === 401) this.#say(input, false, this.getAttribute('ended') as string);
       else this.#say(input, false, problemIn(answer) ?? (this.getAttribute('failed') as string));
     } catch {
       // Offline, or too slow: the value stays in the cell.

@@ -114,9 +114,13 @@ function draw(bar: Element, parts: readonly number[]): void {
   }
 }
 
-/** Loads this page as a document, which runs nothing, and takes over its parts. */
+let loading: XMLHttpRequest | undefined;
+
+/** Loads this page as a document, which runs nothing, and takes over its parts. The last change counts. */
 function swap(): void {
+  loading?.abort();
   const request = new XMLHttpRequest();
+  loading = request;
   request.open('GET', location.href);
   request.setRequestHeader('Accept', 'text/html');
   request.responseType = 'document';
@@ -130,6 +134,9 @@ function swap(): void {
   });
   request.send();
 }
+
+// A part of the page knows that the page is out of date, before the service says so.
+document.addEventListener('page-changed', swap);
 
 /** The focus stays on the link or button that had it, if there still is one. */
 function keepFocus(part: Element, next: Element): void {

@@ -42,6 +42,8 @@ class UploadFiles extends HTMLElement {
   #taking: Promise<void> = Promise.resolve();
   /** The draft that this page created for its first file. */
   #created = '';
+  /** The page says that files are on their way. */
+  #saysUploading = false;
 
   connectedCallback(): void {
     this.#texts = JSON.parse(this.getAttribute('texts') ?? '{}');
@@ -49,6 +51,7 @@ class UploadFiles extends HTMLElement {
     for (const element of this.querySelectorAll<HTMLElement>('.with-script')) element.hidden = false;
     const files = JSON.parse(this.getAttribute('files') ?? '[]') as UploadedFile[];
     for (const file of files) this.#show(file);
+    this.#saysUploading = files.some(({ offset, size }) => offset < size);
     this.#ended ??= onChange(() => this.#draw());
     this.querySelector<HTMLInputElement>('input[type=file]')?.addEventListener('change', ({ target }) => {
       const input = target as HTMLInputElement;
@@ -187,9 +190,11 @@ class UploadFiles extends HTMLElement {
   }
 
   #draw(): void {
-    for (const { known, draw } of this.#rows.values()) {
-      const upload = uploadOf(known.fileId);
-      draw(upload);
+    const rows = [...this.#rows.values()];
+    for (const { known, draw } of rows) draw(uploadOf(known.fileId));
+    if (this.#saysUploading && rows.every(({ known }) => known.offset >= known.size)) {
+      this.#saysUploading = false;
+      document.dispatchEvent(new Event('page-changed'));
     }
     for (const file of refusedOf(this.#import)) void this.#refuse(file);
   }

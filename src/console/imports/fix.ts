@@ -99,7 +99,7 @@ async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Re
     causes,
     outcomes,
   });
-  show(req, res, { title: FIX.title(String(req.params.importId)), body, scripts: ['fix-cells.ts'] });
+  show(req, res, { title: FIX.title(String(req.params.importId)), body, scripts: ['fix-cells.ts', 'live.ts'] });
 }
 
 async function save(
@@ -196,15 +196,18 @@ ${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : causeTabl
 ${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
 }
 
-/** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
-function sendAgain(consoleUrl: ConsoleUrl, importId: string, causes: Causes, outcomes: Outcomes): Html | undefined {
+/**
+ * How many users were corrected, with the action that tries them again; before the start of an import, the decision. The
+ * script of the cells loads it again.
+ */
+function sendAgain(consoleUrl: ConsoleUrl, importId: string, causes: Causes, outcomes: Outcomes): Html {
   const { corrected } = causes;
-  if (corrected === 0) return undefined;
+  if (corrected === 0) return html`<div id="corrected" data-swap></div>`;
   const [path, text] = outcomes.isDraft
     ? [`/imports/new/${importId}/decide`, FIX.decide]
     : [`/imports/${importId}/retry`, FIX.send(count(sentAgain(causes, outcomes)))];
-  return html`${state({ name: FIX.corrected(count(corrected)), look: 'good' })}
-<div class="buttons"><a class="button" href="${consoleUrl(path)}">${text}</a></div>`;
+  return html`<div class="buttons" id="corrected" data-swap>${state({ name: FIX.corrected(count(corrected)), look: 'good' })}
+<a class="button" href="${consoleUrl(path)}">${text}</a></div>`;
 }
 
 function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): Html {
@@ -290,7 +293,7 @@ function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
   const good = outcomes.isDraft ? FIX.goodDraft : FIX.good;
   const rows = cells.map((cell) => cellRow(cell, name, good));
   return html`${crumb({ href: consoleUrl(path), text: FIX.heading })}
-<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, causes, outcomes)}</div>
+<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft" id="cause-users" data-swap>${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, causes, outcomes)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`

@@ -111,7 +111,7 @@ export function buttons(frame: Frame, more: Html | undefined): Html {
   const at = STEP_NAMES.indexOf(frame.step);
   const before = STEP_NAMES.slice(0, at).findLast((step) => !frame.skips?.includes(step));
   return html`<div class="foot"><div class="foot-line">${before && html`<a class="button quiet" href="${hrefOf(frame, before)}">${STEPS.back}</a>`}
-<p class="foot-state">${frame.state} <span class="soft small">${STEPS.ofSteps(at + 1, STEP_NAMES.length)}</span></p>
+<p class="foot-state" id="foot-state" data-swap>${frame.state} <span class="soft small">${STEPS.ofSteps(at + 1, STEP_NAMES.length)}</span></p>
 <div class="buttons">${more}</div></div></div>`;
 }
 
