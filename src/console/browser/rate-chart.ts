@@ -1,6 +1,9 @@
-/** `<rate-chart value="…">`: says the values of the interval below the pointer or the finger, and marks it. */
+/**
+ * `<rate-chart value="…">`: says the values of the interval below the pointer or the finger, and marks it, also when the
+ * curve moves below a pointer that rests.
+ */
 
-/** As `valuesOf` of `imports/import.ts` writes it. */
+/** As `valuesOf` of `imports/chart.ts` writes it. */
 interface Interval {
   end: number;
   ms: number;
@@ -21,16 +24,33 @@ const CLOCK = new Intl.DateTimeFormat(language, {
 });
 
 class RateChart extends HTMLElement {
+  /** Where the pointer is; undefined: elsewhere. */
+  #clientX: number | undefined;
+  readonly #changes = new MutationObserver(() => this.#draw());
+
   connectedCallback(): void {
     const drawing = this.querySelector('svg') as SVGSVGElement;
-    drawing.addEventListener('pointermove', ({ clientX }) => this.#point(drawing, clientX));
-    drawing.addEventListener('pointerdown', ({ clientX }) => this.#point(drawing, clientX));
-    drawing.addEventListener('pointerleave', () => this.#show('', ''));
+    for (const type of ['pointermove', 'pointerdown', 'pointerleave'] as const) {
+      drawing.addEventListener(type, ({ clientX }) => {
+        this.#clientX = type === 'pointerleave' ? undefined : clientX;
+        this.#draw();
+      });
+    }
+    const values = this.querySelector('[data-text="chart.values"]');
+    if (values) this.#changes.observe(values, { childList: true, characterData: true, subtree: true });
   }
 
-  #point(drawing: SVGSVGElement, clientX: number): void {
-    const { left, width } = drawing.getBoundingClientRect();
-    const share = Math.min(1, Math.max(0, (clientX - left) / width));
+  disconnectedCallback(): void {
+    this.#changes.disconnect();
+  }
+
+  #draw(): void {
+    if (this.#clientX === undefined) {
+      this.#show('', '');
+      return;
+    }
+    const { left, width } = (this.querySelector('svg') as SVGSVGElement).getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (this.#clientX - left) / width));
     const { begin, end, intervals } = this.#values();
     const at = begin + share * (end - begin);
     const interval = intervals.find((one) => at >= one.end - one.ms && at <= one.end);

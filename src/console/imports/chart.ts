@@ -58,9 +58,14 @@ function pointTable(given: readonly RatePoint[]): Html {
   return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
 <th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
 ${shown.map(
-  (p) => html`<tr><td>${clockTime(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
+  (p) => html`<tr><td>${clockTime(p.at)}</td><td class="number">${count(rateOf(p))}</td>
 <td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
 )}</tbody></table>`;
+}
+
+/** The speed as it is read: decimals say something of a slow import only. */
+function rateOf({ usersPerSecond: rate }: RatePoint): number {
+  return rate < 10 ? rate : Math.round(rate);
 }
 
 interface Drawing {
@@ -153,9 +158,10 @@ function draw(given: readonly RatePoint[], deadline: string): Drawing {
 function valuesOf(given: readonly RatePoint[], deadline: string): string {
   const points = evened(given);
   const { begin, total } = axisOf(points, deadline);
-  const rows = points.map(({ at, seconds, usersPerSecond, succeeded, skipped, failed }) =>
-    [Date.parse(at), Math.round(seconds * 1000), usersPerSecond, succeeded + skipped + failed, failed].join(),
-  );
+  const rows = points.map((point) => {
+    const { at, seconds, succeeded, skipped, failed } = point;
+    return [Date.parse(at), Math.round(seconds * 1000), rateOf(point), succeeded + skipped + failed, failed].join();
+  });
   return [`${begin},${begin + total}`, ...rows].join(' ');
 }
 
