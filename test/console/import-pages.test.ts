@@ -43,6 +43,30 @@ test('an import that waits for a worker has no time left', () => {
   assert.notEqual(oneState(waiting, []).shape, oneState(running, []).shape, 'the warning is loaded');
 });
 
+test('it is said what waits for a worker: the import, its undo, or the mails of an import that has ended', () => {
+  const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];
+  const view = {
+    points: [],
+    causes: undefined,
+    since: undefined,
+    items: none,
+    events: [],
+    names: new Map(),
+    userId: 'u',
+  };
+  const notes = (more: object) => {
+    const result = { ...RUNNING, warnings: [], ...more } as unknown as Result;
+    return onePage(at, { ...view, result, notice: undefined }).markup;
+  };
+  assert.match(notes({ missingRoles: ['import'] }), /No worker runs for: import\. The import waits until one starts/);
+  const undoing = { state: 'IMPORT_STATE_UNDOING', missingRoles: ['rescue'] };
+  assert.match(notes(undoing), /No worker runs for: rescue\. The undo waits/);
+  const mails = { pending: 3120, held: 0, sent: 0, failed: 0 };
+  const ended = notes({ state: 'IMPORT_STATE_SUCCEEDED', mails, missingRoles: ['mail'] });
+  assert.match(ended, /No worker runs for: mail\. 3,120 mails wait until one starts/);
+  assert.doesNotMatch(ended, /The import waits/);
+});
+
 test('a dry run is a check that found a number of problems, in a calm colour', () => {
   const check = { ...RUNNING, dryRun: true, state: 'IMPORT_STATE_COMPLETED_WITH_ERRORS' };
   assert.equal(importBadge(check).markup, '<span class="state still">Checked: 1 user would fail</span>');

@@ -66,7 +66,7 @@ ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
   )}</div></div>
 <div id="said"${isUnderWay(result) ? html` data-swap` : undefined}>${notice(view.notice)}</div>
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
-${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
+${notice(waitingFor(result), 'warn')}</div>
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
 ${facts(consoleUrl, result)}</section>
 <div id="causes" data-swap>${causesCard(consoleUrl, result, view.causes)}</div>
@@ -75,6 +75,17 @@ ${facts(consoleUrl, result)}</section>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points, result.deadline)}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
+}
+
+/** What waits for a worker that does not run: the import, its undo, or the mails of an import that has ended. */
+function waitingFor(result: Result): string | undefined {
+  const { missingRoles, mails } = result;
+  if (!missingRoles) return undefined;
+  const roles = missingRoles.join(', ');
+  if (stateOf(result) === 'UNDOING') return ONE.missing.undo(roles);
+  return missingRoles.includes('mail')
+    ? ONE.missing.mails(mails.pending, count(mails.pending))
+    : ONE.missing.import(roles);
 }
 
 function signIns(consoleUrl: ConsoleUrl, result: Result): Html | undefined {

@@ -51,7 +51,12 @@ const englishOne = {
   ignored: (count: string) => `ignored ${count} times`,
   fields: 'Fields that are not known, and were ignored:',
   webhook: 'Webhook',
-  missingRoles: (roles: string) => `No worker runs for: ${roles}. The import waits until one starts.`,
+  missing: {
+    import: (roles: string) => `No worker runs for: ${roles}. The import waits until one starts.`,
+    mails: (mails: number, count: string) =>
+      `No worker runs for: mail. ${mails === 1 ? '1 mail waits' : `${count} mails wait`} until one starts.`,
+    undo: (roles: string) => `No worker runs for: ${roles}. The undo waits until one starts.`,
+  },
   kept: (why: string) => `kept: ${why}`,
   changed: (fields: string) => `changed: ${fields}`,
   dryRun: 'This is a dry run: it checks every user and writes none.',

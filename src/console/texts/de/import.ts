@@ -49,7 +49,12 @@ export const ONE = {
   ignored: (count: string) => `${count}-mal ignoriert`,
   fields: 'Felder, die nicht bekannt sind und ignoriert wurden:',
   webhook: 'Webhook',
-  missingRoles: (roles: string) => `Es läuft kein Worker für: ${roles}. Der Import wartet, bis einer startet.`,
+  missing: {
+    import: (roles: string) => `Es läuft kein Worker für: ${roles}. Der Import wartet, bis einer startet.`,
+    mails: (mails: number, count: string) =>
+      `Es läuft kein Worker für: mail. ${mails === 1 ? '1 E-Mail wartet' : `${count} E-Mails warten`}, bis einer startet.`,
+    undo: (roles: string) => `Es läuft kein Worker für: ${roles}. Das Rückgängigmachen wartet, bis einer startet.`,
+  },
   kept: (why: string) => `behalten: ${why}`,
   changed: (fields: string) => `geändert: ${fields}`,
   dryRun: 'Das ist ein Probelauf: Er prüft jeden Benutzer und schreibt keinen.',
