@@ -63,6 +63,9 @@ export const listQuery = z.strictObject({
     description:
       'If true, only imports that have not started; if false, only those that have. Default: both. Discarded drafts are not listed.',
   }),
+  dryRuns: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: 'If true, only dry runs, such as the checks of drafts; if false, none. Default: both.',
+  }),
   counts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: 'If true, the answer also says how many imports are in each state, whatever `state` asks for.',
   }),

@@ -278,8 +278,11 @@ export const result = z
 
 export const stateCounts = z
   .object({
-    states: z.record(z.string(), count).meta({ description: 'By state, such as `IMPORT_STATE_RUNNING`.' }),
+    states: z
+      .record(z.string(), count)
+      .meta({ description: 'By state, such as `IMPORT_STATE_RUNNING`. Dry runs are not among them.' }),
     drafts: count.meta({ description: 'Imports that have not started.' }),
+    dryRuns: count.meta({ description: 'Dry runs, such as the checks of drafts.' }),
     isCapped: z.boolean().meta({ description: 'There are more imports; the newest 10,000 are counted.' }),
   })
   .meta({ id: 'ImportStateCounts' });

@@ -152,14 +152,15 @@ interface AskedList extends Asked {
 }
 
 async function list(reads: Reads, { caller, target: within, query }: AskedList) {
-  const { pageSize: size, pageToken: before, state, orgId, drafts: wanted, counts } = query;
+  const { pageSize: size, pageToken: before, state, orgId, drafts: wanted, dryRuns, counts } = query;
   const page = { pageSize: size, before };
   const of = within && { userId: caller.userId, within };
+  const dryRun = dryRuns && dryRuns === 'true';
   const [started, drafts, counted] = await reads.run((db) =>
     Promise.all([
-      wanted === 'true' ? [] : listImports(db, { within, ...page, state, orgId }),
-      // A draft has none of these states, and perhaps no organization yet.
-      state || orgId || wanted === 'false' ? [] : listDrafts(db, { of, ...page }),
+      wanted === 'true' ? [] : listImports(db, { within, ...page, state, orgId, dryRun }),
+      // A draft has none of these states, is no dry run, and has perhaps no organization yet.
+      state || orgId || dryRun || wanted === 'false' ? [] : listDrafts(db, { of, ...page }),
       counts === 'true' ? countStates(db, { of, orgId }) : undefined,
     ]),
   );

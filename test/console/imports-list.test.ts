@@ -15,11 +15,14 @@ const ONE = {
   ...{ startDate: '2026-11-25T15:00:00.000Z', orgs: [{ orgId: 'acme', counts: NONE }], details: {} },
 } as unknown as Progress;
 
-function listOf(imports: Partial<Progress>[], states: Record<string, number> = {}, drafts = 0): string {
+function listOf(
+  imports: Partial<Progress>[],
+  { states = {}, drafts = 0, dryRuns = 0 }: Partial<NonNullable<ListView['counts']>> = {},
+): string {
   const view: ListView = {
     imports: imports.map((one) => ({ ...ONE, ...one })),
-    counts: { states, drafts, isCapped: false },
-    filter: { state: '', orgId: '', from: '', drafts: '' },
+    counts: { states, drafts, dryRuns, isCapped: false },
+    filter: { state: '', orgId: '', from: '', drafts: '', dryRuns: '' },
     ...{ next: '', names: new Map([['acme', 'Acme Ltd']]), choices: undefined, mayCreate: true },
   };
   return listPage(at, view).markup;
@@ -41,16 +44,16 @@ test('an import is known by its files or its organizations, and has its checks b
   );
 });
 
-test('states without imports are left out, and drafts are one of the filters', () => {
-  const chips = [
-    ...listOf([{}], { IMPORT_STATE_SUCCEEDED: 1 }, 2).matchAll(/href="([^"]+)"[^>]*>([\w ]+) <span class="small">/g),
-  ];
+test('states without imports are left out, and drafts and checks are filters of their own', () => {
+  const markup = listOf([{}], { states: { IMPORT_STATE_SUCCEEDED: 1 }, drafts: 2, dryRuns: 4 });
+  const chips = [...markup.matchAll(/href="([^"]+)"[^>]*>([\w ]+) <span class="small">(\d+)</g)];
   assert.deepEqual(
-    chips.map(([, href, name]) => [href, name]),
+    chips.map(([, href, name, imports]) => [href, name, imports]),
     [
-      ['/console/imports', 'All'],
-      ['/console/imports?drafts=true', 'Drafts'],
-      ['/console/imports?state=SUCCEEDED', 'Succeeded'],
+      ['/console/imports', 'All', '3'],
+      ['/console/imports?drafts=true', 'Drafts', '2'],
+      ['/console/imports?state=SUCCEEDED', 'Succeeded', '1'],
+      ['/console/imports?dryRuns=true', 'Checks', '4'],
     ],
   );
 });
@@ -80,7 +83,7 @@ describe('the list of imports', () => {
   });
   after(() => api.stop());
 
-  it('shows only drafts, or only imports that have started', async () => {
+  it('shows only drafts, only imports that have started, or only checks', async () => {
     const body = bulk(own.orgId, people('l', 1));
     const draft = (await api.call('POST', '/admin/v1/import?draft=true', body)).body.importId;
     const started = (await api.call('POST', '/admin/v1/import', body)).body.importId;
@@ -90,6 +93,14 @@ describe('the list of imports', () => {
     assert.deepEqual(await ids('?drafts=true'), [draft]);
     assert.deepEqual(await ids('?drafts=false'), [started]);
     assert.equal((await api.call('GET', '/admin/v1/imports?drafts=maybe')).status, 400);
+    const checked = (await api.call('POST', '/admin/v1/import?dryRun=true', body)).body.importId;
+    assert.deepEqual(await ids('?dryRuns=true'), [checked]);
+    assert.deepEqual(await ids('?dryRuns=false'), [started, draft]);
+    assert.equal((await api.call('GET', '/admin/v1/imports?dryRuns=maybe')).status, 400);
+    const running = await admin.get('/console/imports?state=RUNNING');
+    assert.match(running.text, new RegExp(`href="/console/imports/${started}"`));
+    assert.doesNotMatch(running.text, new RegExp(`href="/console/imports/${checked}"`), 'a check imports nobody');
+    assert.match(running.text, /href="\/console\/imports\?state=RUNNING"[^>]*>\w+ <span class="small">1</);
     const { text } = await admin.get('/console/imports?drafts=true');
     assert.match(text, new RegExp(`href="/console/imports/new/${draft}"`));
     assert.doesNotMatch(text, new RegExp(`href="/console/imports/${started}"`));

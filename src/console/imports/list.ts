@@ -30,7 +30,7 @@ export interface ListView {
   next: string;
   /** How many imports the organization of the filter has. */
   counts: Answer<'listImports'>['counts'];
-  filter: { state: string; orgId: string; from: string; drafts: string };
+  filter: { state: string; orgId: string; from: string; drafts: string; dryRuns: string };
   /** The names of the organizations, by id. */
   names: ReadonlyMap<string, string>;
   /** Organizations to choose from; undefined: any id can be entered. */
@@ -39,9 +39,9 @@ export interface ListView {
 }
 
 /** The address of the list with a filter. */
-export function listPath({ state, orgId, from, drafts }: Partial<ListView['filter']>): string {
+export function listPath({ state, orgId, from, drafts, dryRuns }: Partial<ListView['filter']>): string {
   const query = new URLSearchParams(
-    Object.entries({ state, drafts, orgId, from }).filter(([, v]) => v) as [string, string][],
+    Object.entries({ state, drafts, dryRuns, orgId, from }).filter(([, v]) => v) as [string, string][],
   );
   return `/imports${query.size > 0 ? `?${query}` : ''}`;
 }
@@ -72,29 +72,36 @@ function filters(consoleUrl: ConsoleUrl, view: ListView): Html {
 <datalist id="orgs">${options(known, '')}</datalist>`;
   return html`${chips(consoleUrl, view)}
 <div id="filter"><form class="filters" method="get" action="${consoleUrl('/imports')}">
-${hidden(Object.fromEntries(Object.entries({ state: filter.state, drafts: filter.drafts }).filter(([, value]) => value)))}
+${hidden(Object.fromEntries(Object.entries({ state: filter.state, drafts: filter.drafts, dryRuns: filter.dryRuns }).filter(([, value]) => value)))}
 <div><label for="orgId">${IMPORTS.organization}</label>${choices ? select : typed}</div>
 <button class="quiet">${IMPORTS.filter}</button></form></div>`;
 }
 
-/** The states with the number of their imports; a state without any is left out, unless it is chosen. */
+/**
+ * The states with the number of their imports; a state without any is left out, unless it is chosen. Checks, which
+ * import nobody, are counted apart.
+ */
 function chips(consoleUrl: ConsoleUrl, { filter, counts }: ListView): Html {
-  const drafts = counts?.drafts ?? 0;
+  const { drafts = 0, dryRuns = 0 } = counts ?? {};
   const all = Object.values(counts?.states ?? {}).reduce((sum, one) => sum + one, drafts);
-  const chip = (of: { state: string; drafts: string }, name: string, imports: number, more = '') => {
-    const isChosen = of.state === filter.state && of.drafts === filter.drafts;
+  const chip = (of: Partial<typeof ALL>, name: string, imports: number, more = '') => {
+    const chosen = { ...ALL, ...of };
+    const isChosen = Object.entries(chosen).every(([part, value]) => filter[part as keyof typeof ALL] === value);
     const current = isChosen ? html` aria-current="true"` : undefined;
     return imports === 0 && !isChosen
       ? undefined
-      : html`<li><a href="${consoleUrl(listPath({ ...filter, ...of, from: '' }))}"${current}>${name} <span class="small">${count(imports)}${more}</span></a></li>\n`;
+      : html`<li><a href="${consoleUrl(listPath({ ...filter, ...chosen, from: '' }))}"${current}>${name} <span class="small">${count(imports)}${more}</span></a></li>\n`;
   };
   return html`<div id="states" data-swap><ul class="chips" aria-label="${IMPORTS.state}">
-${chip({ state: '', drafts: '' }, IMPORTS.all, all, counts?.isCapped ? '+' : '')}${chip({ state: '', drafts: 'true' }, IMPORTS.drafts, drafts)}${Object.entries(
+${chip({}, IMPORTS.all, all, counts?.isCapped ? '+' : '')}${chip({ drafts: 'true' }, IMPORTS.drafts, drafts)}${Object.entries(
   IMPORT_STATES,
 ).map(([state, { name }]) =>
-  chip({ state, drafts: '' }, name, counts?.states[`IMPORT_STATE_${state}`] ?? 0),
-)}</ul>${counts?.isCapped ? html`<p class="soft small">${IMPORTS.capped}</p>` : undefined}</div>`;
+  chip({ state }, name, counts?.states[`IMPORT_STATE_${state}`] ?? 0),
+)}${chip({ dryRuns: 'true' }, IMPORTS.checks, dryRuns)}</ul>${counts?.isCapped ? html`<p class="soft small">${IMPORTS.capped}</p>` : undefined}</div>`;
 }
+
+/** A chip chooses one of them. */
+const ALL = { state: '', drafts: '', dryRuns: '' };
 
 function importTable(consoleUrl: ConsoleUrl, { imports, names }: ListView): Html {
   const { caption, import: title, source, state, progress, rate, failed, started } = IMPORTS;

@@ -79,14 +79,17 @@ export function importScreens(deps: ScreenDeps): Router {
 }
 
 function listQuery(req: Request) {
-  const names = ['state', 'drafts', 'orgId', 'from'] as const;
+  const names = ['state', 'drafts', 'dryRuns', 'orgId', 'from'] as const;
   const filter = Object.fromEntries(names.map((name) => [name, text(req.query, name)])) as Record<
     (typeof names)[number],
     string
   >;
   const { state, orgId, from } = filter;
   const drafts = filter.drafts === 'true' ? ({ drafts: 'true' } as const) : {};
-  return { filter, query: { ...given({ state, orgId, pageToken: from }), ...drafts, pageSize: PAGE_SIZE } };
+  // A check is in the list below its import, and no import of a state.
+  const dryRuns =
+    filter.dryRuns === 'true' ? ({ dryRuns: 'true' } as const) : state ? ({ dryRuns: 'false' } as const) : {};
+  return { filter, query: { ...given({ state, orgId, pageToken: from }), ...drafts, ...dryRuns, pageSize: PAGE_SIZE } };
 }
 
 /** Without the texts that are empty. */

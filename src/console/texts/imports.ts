@@ -17,6 +17,7 @@ const englishImports = {
   empty: 'New import',
   check: 'Check',
   checkOf: (id: string) => `Check of import ${id}`,
+  checks: 'Checks',
   drafts: 'Drafts',
   source: 'Source',
   capped: 'The newest 10,000 imports are counted.',

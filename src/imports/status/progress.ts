@@ -70,7 +70,7 @@ const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving' and i.removed_to is nu
 /** The newest so many are counted, which bounds the cost: 10,000 imports take about 10 ms. */
 const MOST_COUNTED = 10_000;
 
-const STARTED = `select i.state::text as state from imports i
+const STARTED = `select case when i.dry_run then 'dry_run' else i.state::text end as state from imports i
   where ${SHOWN}
     and ($1::text[] is null or i.id in (select import_id from import_orgs where org_id = any ($1)) and not exists (
       select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
@@ -130,6 +130,8 @@ export interface ListQuery {
   state?: string | undefined;
   /** Only imports with users of this organization. */
   orgId?: string | undefined;
+  /** Only dry runs, or none. */
+  dryRun?: boolean | undefined;
 }
 
 /** Newest first. */
@@ -142,6 +144,7 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
      and ($2::bigint is null or i.id < $2)
      and ($4::import_state is null or i.state = $4)
      and ($5::text is null or exists (select from import_orgs o where o.import_id = i.id and o.org_id = $5))
+     and ($6::boolean is null or i.dry_run = $6)
      order by i.id desc limit $3`,
     values: [
       query.within ?? null,
@@ -149,6 +152,7 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
       query.pageSize,
       query.state?.toLowerCase() ?? null,
       query.orgId ?? null,
+      query.dryRun ?? null,
     ],
   });
   return toResults(pool, rows);
@@ -221,7 +225,7 @@ export interface Counted {
   orgId: string | undefined;
 }
 
-/** How many imports there are in each state, for the filters of the list. */
+/** How many imports there are in each state, and drafts and dry runs apart, for the filters of the list. */
 export async function countStates(db: Db, { of, orgId }: Counted): Promise<StateCounts> {
   const { rows } = await db.query<{ state: string; imports: number }>({
     name: 'count-states',
@@ -232,6 +236,7 @@ export async function countStates(db: Db, { of, orgId }: Counted): Promise<State
   return {
     states: Object.fromEntries(IMPORT_STATES.map((state) => [`IMPORT_STATE_${state}`, found.get(state) ?? 0])),
     drafts: found.get('DRAFT') ?? 0,
+    dryRuns: found.get('DRY_RUN') ?? 0,
     isCapped:
       rows.filter(({ state }) => state !== 'draft').reduce((sum, { imports }) => sum + imports, 0) === MOST_COUNTED,
   };

@@ -56,6 +56,12 @@ describe('the number of imports in each state', () => {
     assert.deepEqual(numbers(await count('other', own)), [0, 0, 0]);
   });
 
+  it('counts dry runs apart', async () => {
+    await db.pool.query(`update imports set dry_run = true where id = (select min(id) from imports)`);
+    const counts = await count();
+    assert.deepEqual([...numbers(counts), counts.dryRuns], [2, 3, 3, 1]);
+  });
+
   it('counts the newest 10,000, and says that there are more', async () => {
     assert.equal((await count()).isCapped, false);
     await add(10_001, 'succeeded', ['own']);

@@ -14,6 +14,7 @@ export const IMPORTS = {
   empty: 'Neuer Import',
   check: 'Prüfung',
   checkOf: (id: string) => `Prüfung von Import ${id}`,
+  checks: 'Prüfungen',
   drafts: 'Entwürfe',
   source: 'Quelle',
   capped: 'Gezählt sind die neuesten 10.000 Importe.',
