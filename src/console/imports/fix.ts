@@ -370,9 +370,15 @@ function domainForm(path: string, domain: string, problem: string | undefined): 
 
 function examples({ examples: all = [] }: FixAnswer): Html | undefined {
   if (all.length === 0) return undefined;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${FIX.examples}"><table><caption>${FIX.examples}</caption>
-<thead><tr><th scope="col">${FIX.user}</th><th scope="col">${FIX.before}</th><th scope="col">${FIX.after}</th></tr></thead>
-<tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
+  const rows = all.map(
+    ({
+      userName,
+      before,
+      after,
+    }) => html`<tr><th scope="row">${userName}</th><td data-label="${FIX.before}">${shown(before)}</td>
+<td data-label="${FIX.after}">${after === undefined ? FIX.leftOut : shown(after)}</td></tr>\n`,
+  );
+  return html`<h2>${FIX.examples}</h2>${table(FIX.examples, [FIX.user, FIX.before, FIX.after], rows)}`;
 }
 
 /** A value of at most so many characters is shown whole. */
