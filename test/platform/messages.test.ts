@@ -49,7 +49,6 @@ for (const language of LANGUAGES.filter((one) => one !== 'en')) {
 
 /** What languages may say with the same letters; patterns, which have no words, in all of them. */
 const SAME: Readonly<Record<string, readonly string[] | 'all'>> = {
-  'account.email': ['it'],
   'account.program': ['pl', 'sv', 'tr'],
   'account.unknownBrowser': ['de', 'it', 'nl'],
   'brand.help': ['nl'],
@@ -74,6 +73,39 @@ for (const language of LANGUAGES.filter((one) => one !== 'en')) {
     const untranslated = [...catalogue(language)].filter(([key, text]) => text === english.get(key) && !isSame(key));
     assert.deepEqual(untranslated, []);
   });
+}
+
+/** Marks that a language writes in another way, and what is no good text in any. A text message has the marks that phones have. */
+const FOREIGN_MARKS: Readonly<Record<string, RegExp>> = {
+  de: /["']|“(?=\p{L})/u,
+  fr: /'|(?:^|[^\u00a0\u202f])[:;!?»]|«(?!\u00a0)/,
+  ja: /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}][,.:;!?()]|[,.:;!?()][\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u,
+  zh: /\p{sc=Han}[,.:;!?()]|[,.:;!?()]\p{sc=Han}/u,
+  ar: /\p{sc=Arab}[,;?]/u,
+};
+const TWO_GENDERS = /\p{L}\(\p{L}+\)/u;
+
+for (const language of LANGUAGES) {
+  test(`${language} has its own punctuation, and no ending in brackets`, () => {
+    const wrong = ([key, text]: [string, string]) =>
+      key !== 'text.from' &&
+      textsOf(text).some((piece) => TWO_GENDERS.test(piece) || FOREIGN_MARKS[language]?.test(piece));
+    assert.deepEqual([...catalogue(language)].filter(wrong), []);
+  });
+}
+
+/** The texts of a message between its values and tags. */
+function textsOf(message: string): string[] {
+  const found: string[] = [];
+  const walk = (pieces: Piece[]): void => {
+    for (const { type, value, children, options } of pieces) {
+      if (type === TEXT) found.push(String(value));
+      walk(children ?? []);
+      for (const option of Object.values(options ?? {})) walk(option.value);
+    }
+  };
+  walk(new IntlMessageFormat(message).getAst() as Piece[]);
+  return found;
 }
 
 test('every message is said somewhere', () => {

@@ -46,29 +46,26 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
   const isMore = logins.length === MOST_LISTED;
   return [
     { section: 'profile', name: 'account.profile', value: user.displayName ?? '' },
-    { section: 'email', name: 'account.emailAddress', value: contact(user.email, user.emailVerified) },
-    { section: 'phone', name: 'account.phoneNumber', value: contact(user.phone, user.phoneVerified) },
+    { section: 'email', name: 'account.emailAddress', value: contact('email', user.email, user.emailVerified) },
+    { section: 'phone', name: 'account.phoneNumber', value: contact('phone', user.phone, user.phoneVerified) },
     {
       section: 'password',
       name: 'common.password',
       value: say(user.hasPassword ? 'account.passwordSet' : 'account.noPassword'),
     },
-    { section: 'authenticators', name: 'factor.apps', value: count(apps) },
+    { section: 'authenticators', name: 'factor.apps', value: count('apps', apps) },
     {
       section: 'sent-codes',
       name: 'factor.sentCodes',
-      value: listed([
-        ...(otpEmail ? ['account.email' as const] : []),
-        ...(otpSms ? ['account.textMessage' as const] : []),
-      ]),
+      value: say('account.sentCodes', { ways: waysOf({ otpEmail, otpSms }) }),
     },
     {
       section: 'recovery-codes',
       name: 'factor.recoveryCodes',
-      value: recoveryLeft === 0 ? say('account.none') : say('account.recoveryLeft', { left: recoveryLeft }),
+      value: recoveryLeft === 0 ? noneOf('recoveryCodes') : say('account.recoveryLeft', { left: recoveryLeft }),
     },
-    { section: 'passkeys', name: 'factor.passkeys', value: count(passkeys + securityKeys) },
-    { section: 'links', name: 'account.links', value: count(links.length) },
+    { section: 'passkeys', name: 'factor.passkeys', value: count('passkeys', passkeys + securityKeys) },
+    { section: 'links', name: 'account.links', value: count('links', links.length) },
     {
       section: 'logins',
       name: 'account.logins',
@@ -81,15 +78,23 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
   ];
 }
 
-function count(of: number): string {
-  return of === 0 ? say('account.none') : String(of);
+/** What a person may have none of; languages whose words have a gender say it in that of the thing. */
+type Missing = 'email' | 'phone' | 'apps' | 'recoveryCodes' | 'passkeys' | 'links';
+
+function noneOf(what: Missing): string {
+  return say('account.none', { what });
 }
 
-function listed(ways: readonly MessageKey[]): string {
-  return ways.length === 0 ? say('account.off') : ways.map((way) => say(way)).join(', ');
+function count(what: Missing, of: number): string {
+  return of === 0 ? noneOf(what) : String(of);
 }
 
-function contact(value: string | null, isVerified: boolean): string {
-  if (value === null || value === '') return say('account.none');
+function waysOf({ otpEmail, otpSms }: Record<'otpEmail' | 'otpSms', boolean>): 'both' | 'email' | 'text' | 'none' {
+  if (otpEmail && otpSms) return 'both';
+  return otpEmail ? 'email' : otpSms ? 'text' : 'none';
+}
+
+function contact(what: Missing, value: string | null, isVerified: boolean): string {
+  if (value === null || value === '') return noneOf(what);
   return isVerified ? value : say('account.contactUnconfirmed', { contact: value });
 }

@@ -82,6 +82,21 @@ describe('the pages of an account in German', () => {
     assert.equal(alertOf(password), 'Das aktuelle Passwort ist falsch.');
   });
 
+  it('say in each language, with its grammar, what a person does not have and which codes they get', async () => {
+    const { userId, at } = await person('fr');
+    const { text } = await at.open();
+    const found = [...text.matchAll(/href="\/account\/([a-z-]+)">[^<]*<\/a><span>(Aucune?|Désactivés)<\/span>/g)];
+    assert.deepEqual(
+      found.map(([, section, said]) => `${section}: ${said}`),
+      ['authenticators: Aucune', 'sent-codes: Désactivés', 'recovery-codes: Aucun', 'passkeys: Aucune', 'links: Aucun'],
+    );
+    await api.deps.pool.query('insert into user_factors (user_id, otp_email, otp_sms) values ($1, true, true)', [
+      userId,
+    ]);
+    await api.deps.pool.query('update users set preferred_language = $2 where id = $1', [userId, 'ja']);
+    assert.match((await at.open()).text, /<span>メールとSMS<\/span>/);
+  });
+
   it('follow the language that the person chooses, and offer one that is stored and not in the list', async () => {
     const { userId, at } = await person('rm-x-foo');
     const page = await at.open('profile');
