@@ -138,7 +138,32 @@ describe('the language of the pages, in a browser', () => {
     const [plus = 0, digit = 0] = (await page.evaluate(LEFT_ENDS)) as number[];
     assert.ok(plus < digit, `the sign is at ${plus}, the digit at ${digit}`);
   });
+
+  it('begins lists and technical texts on the side where they are read from', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { viewport: NARROW });
+    for (const [language, side] of [
+      ['en', 'left'],
+      ['ar', 'right'],
+    ] as const) {
+      const shown = inLanguage({ chosen: language }, () => renderPage(allPages()['oauth-error'] as HtmlPage).markup);
+      await page.setContent(shown);
+      await page.locator('.languages summary').click();
+      assert.deepEqual(await page.evaluate(`(${UNALIGNED})('${side}')`), [], language);
+      assert.ok((await page.evaluate(`(${DISTANCE})('code', 'bdi')`)) === 0, `${language}: the code comes first`);
+    }
+  });
 });
+
+/** The links of the list that do not begin where their row does. */
+const UNALIGNED = `(side) => [...document.querySelectorAll('.languages a')]
+  .filter((link) => Math.abs(link.getBoundingClientRect()[side] - link.parentElement.getBoundingClientRect()[side]) > 1
+    || link.scrollWidth > link.parentElement.clientWidth || link.clientWidth === link.parentElement.clientWidth)
+  .map((link) => link.textContent)`;
+
+/** How far to the right of the other element's beginning the first line of an element begins. */
+const DISTANCE = `(one, other) => document.querySelector(one).getClientRects()[0].left
+  - document.querySelector(other).getClientRects()[0].left`;
 
 /** One page of each kind. */
 const MAIN = [

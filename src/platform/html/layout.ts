@@ -232,13 +232,13 @@ input, .choice {
 [dir="rtl"] code { direction: ltr; unicode-bidi: isolate }
 [dir="rtl"] :is(h1, header) { letter-spacing: normal }
 strong, .sections span { unicode-bidi: plaintext }
-:lang(ja) :is(h1, h2, p, button) { word-break: auto-phrase }
+:lang(ja) :is(h1, h2, p, li, label, button, .problem) { word-break: auto-phrase }
 input[aria-invalid="true"] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad) }
 input.code { font-size: var(--size-large); letter-spacing: .25em; font-variant-numeric: tabular-nums }
 button {
   display: block; width: 100%; min-height: 48px; padding: 10px 20px; border: 1px solid transparent; border-radius: 10px;
   background: var(--accent); color: var(--on-accent); font: inherit; font-weight: var(--weight-strong); cursor: pointer;
-  overflow-wrap: anywhere;
+  overflow-wrap: anywhere; text-wrap: balance;
 }
 button:hover { background: var(--accent-strong) }
 button.quiet { background: transparent; border-color: var(--line); color: var(--text) }
@@ -255,7 +255,7 @@ button.plain { background: transparent; color: var(--accent) }
 form + .buttons { margin: 12px 0 0 }
 a { color: var(--accent); font-weight: var(--weight-strong); text-underline-offset: 3px }
 a:hover { color: var(--accent-strong) }
-.links { margin: 20px 0 0; text-align: center }
+.links { margin: 20px 0 0; text-align: center; text-wrap: balance }
 .qr { display: block; max-width: 100%; height: auto; margin: 8px 0 }
 .aside { margin: 24px 0 0; padding: 12px 0 0; border-top: 1px solid var(--hair) }
 a:focus-visible, input:focus-visible, .choice:focus-visible, button:focus-visible, summary:focus-visible {
@@ -304,7 +304,7 @@ footer { margin: 28px 0 0; font-size: var(--size-small) }
 .languages summary::-webkit-details-marker { display: none }
 .languages svg { flex: none; width: 18px; height: 18px; fill: none; stroke: currentColor; stroke-width: 1.5 }
 .languages ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(120px, 1fr)); gap: 0 16px; margin: 8px 0 0; padding: 0; list-style: none }
-.languages a { display: block; padding: 6px 0; text-align: start }
+.languages a { display: block; width: fit-content; padding: 6px 0 }
 .languages a[aria-current] { color: var(--text); text-decoration: none }
 code { font: var(--size-small) ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }

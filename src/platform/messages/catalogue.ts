@@ -69,10 +69,13 @@ export function directionOf(language: Language): 'ltr' | 'rtl' {
   return /^(ar|fa|he|ur)\b/.test(language) ? 'rtl' : 'ltr';
 }
 
+/** Readers of Chinese look for the script: that of our catalogue. */
+const WITH_SCRIPT: Readonly<Record<string, string>> = { zh: 'zh-Hans' };
+
 /** What a language calls itself; the tag where nobody knows it, as that of a user may be of any form. */
 export function nameOf(language: string): string {
   try {
-    return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language;
+    return new Intl.DisplayNames(language, { type: 'language' }).of(WITH_SCRIPT[language] ?? language) ?? language;
   } catch (error) {
     if (error instanceof RangeError) return language;
     throw error;

@@ -107,7 +107,7 @@ export interface OauthError {
 /** The page for a request whose error cannot be returned to the application that sent it. */
 export function oauthErrorPage({ error, error_description: description }: OauthError): HtmlPage {
   if (error === 'server_error') return errorPage(500);
-  const details = html`<code>${error}</code>${description ? html`, <span lang="en">${description}</span>` : undefined}`;
+  const details = html`<bdi dir="ltr" lang="en"><code>${error}</code>${description ? html`, ${description}` : undefined}</bdi>`;
   const technical = html`<p class="small">${sayHtml('oauth.forDevelopers', { details })}</p>`;
   return problemPage(say('error.somethingWentWrong'), say('oauth.invalidRequest'), technical);
 }
