@@ -1,11 +1,11 @@
 /**
- * In which language a page is asked for: what the person chose in the list at the foot of a page, which a cookie keeps
- * for a year, what the application that led to the page asks for, and what the browser prefers.
+ * In which language a page is asked for: what the person chose in the list at the foot of a page or in their account,
+ * which a cookie keeps for a year, what the application that led to the page asks for, and what the browser prefers.
  *
  * Guarantee: only a link of ours, or an address that somebody types, is a choice that is kept. A link of another site
- * decides the language of the page that it opens, and of no other.
+ * decides the language of the page that it opens, and of the sign-in that this page asks for.
  */
-import type { Request, RequestHandler, Response } from 'express';
+import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { cookieName, cookieOptions, cookieValue } from '../http/cookies.ts';
 import { isLanguage, type Language, wishFor } from '../messages/catalogue.ts';
 import { requestContext } from '../request-context.ts';
@@ -24,8 +24,7 @@ const LONGEST = 500;
 
 /** Mount it after the context of the request, before all pages. @param baseUrl the public address */
 export function chooseLanguage(baseUrl: string): RequestHandler {
-  const name = cookieName(baseUrl, 'language');
-  const options = { ...cookieOptions(baseUrl), maxAge: YEAR_MS };
+  const { name, options } = cookieOf(baseUrl);
   return (req, res, next) => {
     const context = requestContext();
     if (context && ENGLISH.test(req.path)) context.wishes = {};
@@ -44,6 +43,16 @@ export function chooseLanguage(baseUrl: string): RequestHandler {
     context.query = isRead ? new URL(req.originalUrl, 'http://page.invalid').search : '';
     next();
   };
+}
+
+/** Keeps a language that the person chose elsewhere than in the list, for this browser. @param baseUrl the public address */
+export function keepLanguage(res: Response, baseUrl: string, language: Language): void {
+  const { name, options } = cookieOf(baseUrl);
+  res.cookie(name, language, options);
+}
+
+function cookieOf(baseUrl: string): { name: string; options: CookieOptions } {
+  return { name: cookieName(baseUrl, 'language'), options: { ...cookieOptions(baseUrl), maxAge: YEAR_MS } };
 }
 
 /** The language that the person chose with this very request. */

@@ -105,12 +105,22 @@ export function inLanguage<T>(wishes: LanguageWishes, work: () => T): T {
 export function languageFor<L extends Language>(wishes: LanguageWishes, among: readonly [L, ...L[]]): L;
 export function languageFor(wishes: LanguageWishes): Language;
 export function languageFor(wishes: LanguageWishes, among: readonly Language[] = LANGUAGES): Language {
+  return firstOf(wishes, among) ?? LANGUAGES[0];
+}
+
+/** The language of the request in progress, if there is a catalogue for one that is wished for. */
+export function wishedLanguage(): Language | undefined {
+  const wishes = requestContext()?.wishes;
+  return wishes && firstOf(wishes, LANGUAGES);
+}
+
+function firstOf(wishes: LanguageWishes, among: readonly Language[]): Language | undefined {
   const { application, chosen, browser, user, organization, instance } = wishes;
   for (const wish of [application, chosen, browser, user, organization, instance]) {
     const language = wish ? supported(wish, among) : undefined;
     if (language) return language;
   }
-  return LANGUAGES[0];
+  return undefined;
 }
 
 /** The language of a header `Accept-Language`, or of tags with spaces between them as in `ui_locales`, if there is one. */

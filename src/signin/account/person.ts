@@ -14,8 +14,8 @@ import type { Config } from '../../platform/config.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { problemPage, sendPage } from '../../platform/html/layout.ts';
-import { say, wishFor } from '../../platform/messages/catalogue.ts';
+import { LANGUAGE_PARAMETER, problemPage, sendPage } from '../../platform/html/layout.ts';
+import { say, wishedLanguage, wishFor } from '../../platform/messages/catalogue.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { html } from '../../platform/text/html.ts';
 import { showBrandingOf } from '../branding.ts';
@@ -71,11 +71,12 @@ export function accountUrl({ baseUrl }: Pick<Config, 'baseUrl'>, section: string
 
 /**
  * Leads to the sign-in, and then back to the section. The code of this request is never redeemed: the session of the
- * browser is what the pages need.
+ * browser is what the pages need. The sign-in is in the language of this page, which a link may have asked for.
  * @param section one of the known ones
  * @param isRecentNeeded a sign-in of any age is enough else
  */
 export function askToSignIn({ config }: AccountDeps, res: Response, section: string, isRecentNeeded: boolean): void {
+  const language = wishedLanguage();
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: ACCOUNT_CLIENT,
@@ -85,6 +86,7 @@ export function askToSignIn({ config }: AccountDeps, res: Response, section: str
     code_challenge: randomBytes(32).toString('base64url'),
     code_challenge_method: 'S256',
     ...(isRecentNeeded ? { max_age: String(RECENT_S) } : {}),
+    ...(language ? { [LANGUAGE_PARAMETER]: language } : {}),
   });
   res.redirect(303, `${config.baseUrl}${OAUTH_PATHS.authorization}?${query}`);
 }

@@ -6,7 +6,8 @@ import { profileChange } from '../../contract/humans.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { described, field, type Problem, remarks, text } from '../../platform/html/forms.ts';
-import { LANGUAGES, type MessageKey, nameOf, say } from '../../platform/messages/catalogue.ts';
+import { keepLanguage } from '../../platform/html/languages.ts';
+import { isLanguage, LANGUAGES, type MessageKey, nameOf, say } from '../../platform/messages/catalogue.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import { changeProfile } from '../credentials/human.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
@@ -60,12 +61,17 @@ ${options}</select>
 ${remarks(of)}</div>`;
 }
 
-async function save({ deps, req, person }: Visit): Promise<string> {
+async function save({ deps, req, res, person }: Visit): Promise<string> {
   const change = profileOf(req.body);
+  const { preferredLanguage: language } = change;
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     await changeProfile(db, user, change, user.id);
   });
+  // Pages before the next sign-in do not know whose they are; a choice that stays may be older than that of the list.
+  if (isLanguage(language) && language !== person.user.preferredLanguage) {
+    keepLanguage(res, deps.config.baseUrl, language);
+  }
   return 'saved';
 }
 

@@ -5,6 +5,7 @@ import { addVerified } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { catalogue } from '../../support/catalogues.ts';
 import { addProvider } from '../../support/idp-rows.ts';
+import { hiddenOf, type Shown, type Visitor, visitor } from '../pages/visitor.ts';
 import { alertOf } from '../providers/traveller.ts';
 import { type AtAccount, atAccount, doneOf } from './person.ts';
 
@@ -97,6 +98,31 @@ describe('the pages of an account in German', () => {
     assert.match((await at.open()).text, /<span>メールとSMS<\/span>/);
   });
 
+  it('keep the language that the person saves for the pages before the next sign-in, and a choice of the list until then', async () => {
+    const { at } = await person('fr');
+    const page = await at.open('profile');
+    const fields = {
+      ...hiddenOf(page, 'save'),
+      givenName: 'Änne',
+      familyName: 'Exämple',
+      nickName: '',
+      displayName: '',
+    };
+    const cookieOf = async (preferredLanguage: string) => {
+      const { status, headers } = await at.post('profile', { ...fields, preferredLanguage });
+      assert.equal(status, 303, preferredLanguage);
+      return headers.getSetCookie().find((line) => line.startsWith('muster_language='));
+    };
+    assert.equal(await cookieOf('fr'), undefined, 'the language stays');
+    assert.match(
+      (await cookieOf('it')) ?? '',
+      /^muster_language=it; Max-Age=31536000; Path=\/; .*HttpOnly; SameSite=Lax$/,
+    );
+    assert.equal(await cookieOf(''), undefined, 'no language');
+    assert.equal(await cookieOf('rm'), undefined, 'a language without a catalogue');
+    assert.match((await at.open('profile')).text, /<html lang="it"/);
+  });
+
   it('follow the language that the person chooses, and offer one that is stored and not in the list', async () => {
     const { userId, at } = await person('rm-x-foo');
     const page = await at.open('profile');
@@ -109,5 +135,41 @@ describe('the pages of an account in German', () => {
     assert.equal(alertOf(refused), 'Der Vorname muss 1 bis 200 Zeichen haben.');
     const { rows } = await api.deps.pool.query('select preferred_language from users where id = $1', [userId]);
     assert.deepEqual(rows, [{ preferred_language: 'de' }]);
+  });
+});
+
+describe('a sign-in that the pages of an account ask for', () => {
+  const ENGLISH = { 'accept-language': 'en', 'sec-fetch-site': 'cross-site' };
+
+  /** The page of the sign-in, as the browser is led to it. */
+  async function signInFor(by: Visitor, path: string, headers: Record<string, string>): Promise<Shown> {
+    let shown = await by.get(path, headers);
+    for (let hops = 0; hops < 3 && shown.status === 303; hops++) {
+      const location = new URL(shown.headers.get('location') ?? '', api.url);
+      shown = await by.get(location.pathname + location.search, {
+        'accept-language': headers['accept-language'] ?? '',
+      });
+    }
+    assert.match(shown.text, /name="loginName"/);
+    return shown;
+  }
+
+  it('is in the language that the link to the page asks for, which is not kept', async () => {
+    const by = visitor(api);
+    const page = await signInFor(by, '/account/profile?ui_locales=tlh+de', ENGLISH);
+    assert.match(page.text, /<html lang="de"/);
+    assert.match((await by.get('/ui/forgot', { 'accept-language': 'en' })).text, /<html lang="en"/);
+  });
+
+  it('is in the language of the browser where the link asks for none', async () => {
+    assert.match((await signInFor(visitor(api), '/account', ENGLISH)).text, /<html lang="en"/);
+    const page = await signInFor(visitor(api), '/account?ui_locales=tlh', { 'accept-language': 'pl' });
+    assert.match(page.text, /<html lang="pl"/);
+  });
+
+  it('is in the language that the person reads, where it has to be a recent one', async () => {
+    const { at } = await person('sv');
+    await at.age(3600);
+    assert.match((await at.open('passkeys')).text, /<html lang="sv"/);
   });
 });
