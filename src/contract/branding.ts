@@ -19,7 +19,7 @@ export type Theme = (typeof THEMES)[number];
 
 export const BRANDING_LINKS = ['help', 'terms', 'privacy'] as const;
 
-/** Mails that may have sentences of the organization's own in place of ours, by the kind of their link. */
+/** Mails that may have sentences of the organization's own before ours, by the kind of their link. */
 export const OWN_TEXTS = {
   verifyEmail: 'verify_email',
   initialise: 'initialise',
@@ -217,7 +217,7 @@ const policy = z
         addPasskey: z.string().optional(),
         resetPassword: z.string().optional(),
       })
-      .meta({ description: 'Sentences in place of ours in four mails.' }),
+      .meta({ description: 'Sentences before ours in four mails.' }),
     colors: z.object({ light: palette, dark: palette }).meta({
       description:
         'The colours that pages have: where a chosen one could not be read (under 4.5:1), it is made darker or lighter.',

@@ -33,7 +33,7 @@ export function mailLook(rows: readonly StoredSettings[], baseUrl: string): Mail
   const language = (ofOrg: boolean) => rows.find(({ orgId }) => (orgId !== null) === ofOrg)?.settings.language;
   const look = lookOf(branding, baseUrl);
   return {
-    brandingFor: (kind, facts) => ({ ...look, sentence: sentenceOf(branding, kind, facts) }),
+    brandingFor: (kind, facts) => ({ ...look, own: ownWords(branding, kind, facts) }),
     senderName: harmless(branding.senderName ?? '') || undefined,
     languages: { organization: language(true), instance: language(false) },
   };
@@ -78,10 +78,18 @@ const TEXT_OF = new Map(
 );
 
 /** An address that is not verified gets no display name (deliver.ts): the user name stands in its place. */
-function sentenceOf({ texts = {} }: MergedBranding, kind: string, facts: SentenceFacts): string | undefined {
-  const text = TEXT_OF.get(kind as LinkKind);
-  const sentence = text && texts[text];
+function ownWords({ texts = {} }: MergedBranding, kind: string, facts: SentenceFacts): MailBranding['own'] {
+  const name = TEXT_OF.get(kind as LinkKind);
+  const text = name && texts[name];
+  if (!text) return undefined;
   const userName = harmless(facts.userName);
   const values = { displayName: harmless(facts.displayName) || userName, orgName: harmless(facts.orgName), userName };
-  return sentence?.replace(/\{(displayName|orgName|userName)\}/g, (_, name: keyof SentenceFacts) => values[name]);
+  const filled = (part: string) =>
+    part.replace(/\{(displayName|orgName|userName)\}/g, (_, variable: keyof SentenceFacts) => values[variable]);
+  const paragraphs = text.trim().split(/\n\s*\n/);
+  return {
+    paragraphs: paragraphs.map(filled),
+    greets: paragraphs[0]?.includes('{displayName}') ?? false,
+    namesUser: text.includes('{userName}'),
+  };
 }

@@ -22,7 +22,7 @@ export interface MailContent {
 export interface Letter {
   subject: string;
   greeting: string;
-  /** The first one is also what a mail program shows beside the subject. */
+  /** The first one is also what a mail program shows beside the subject, unless the organization says something. */
   lines: readonly string[];
   /** For people to type. */
   code?: string;
@@ -48,8 +48,17 @@ export interface MailBranding {
   termsUrl?: string | undefined;
   privacyUrl?: string | undefined;
   supportAddress?: string | undefined;
-  /** The organization's own words: plain text, with its variables filled in. */
-  sentence?: string | undefined;
+  own?: OwnWords | undefined;
+}
+
+/** What an organization says itself, before what we say. */
+export interface OwnWords {
+  /** Plain text, with its variables filled in. */
+  paragraphs: readonly string[];
+  /** The first one names the person: it stands in place of our greeting. */
+  greets: boolean;
+  /** They say the user name, so that we do not. */
+  namesUser: boolean;
 }
 
 /** Colours as `#rrggbb`. The branding sets those of links and buttons; they have the contrast that texts need. */
@@ -95,12 +104,11 @@ export function layOut(letter: Letter, branding: MailBranding = {}): MailContent
   };
 }
 
-function textOf({ greeting, lines, code, button, after = [], small }: Letter, branding: MailBranding): string {
-  const { sentence, supportAddress } = branding;
+function textOf(letter: Letter, branding: MailBranding): string {
+  const { code, button, after = [], small } = letter;
+  const { supportAddress } = branding;
   return [
-    greeting,
-    ...lines,
-    ...(sentence ? [sentence] : []),
+    ...opening(letter, branding),
     ...(code === undefined ? [] : [code]),
     ...(button ? [say('mail.labelled', { label: button.text }), button.href] : []),
     ...after,
@@ -110,6 +118,17 @@ function textOf({ greeting, lines, code, button, after = [], small }: Letter, br
   ]
     .join('\n\n')
     .concat('\n');
+}
+
+/** What is read first: the greeting, the organization's own words, and what we say. */
+function opening({ greeting, lines }: Letter, { own }: MailBranding): string[] {
+  return [...(own?.greets ? [] : [greeting]), ...(own?.paragraphs ?? []), ...lines];
+}
+
+/** What a mail program shows beside the subject: the first sentences behind the greeting. */
+function preheader({ lines }: Letter, { own }: MailBranding): string | undefined {
+  const { paragraphs: [first, second] = [], greets } = own ?? {};
+  return (greets ? (second ?? lines[0]) : undefined) ?? first ?? lines[0];
 }
 
 function linksOf({ helpUrl, termsUrl, privacyUrl }: MailBranding): { label: string; url: string }[] {
@@ -145,12 +164,12 @@ function page(letter: Letter, branding: MailBranding, language: Language): Html 
 <title>${letter.subject}</title>
 <style>${{ markup: styles(schemes, theme === 'both' ? dark : undefined) }}</style></head>
 <body class="page" style="margin:0;padding:0;background:${shown.page};color:${shown.text};${FONT}">
-<div style="${HIDDEN}">${letter.lines[0]}</div>
+<div style="${HIDDEN}">${preheader(letter, branding)}</div>
 <table role="presentation" class="page" width="100%" cellspacing="0" cellpadding="0" border="0" style="background:${shown.page}">
 <tr><td align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="100%" cellspacing="0" cellpadding="0" border="0" style="max-width:520px;background:${shown.card};border-radius:${radius}px">
 <tr><td class="text" dir="${direction}" align="${direction === 'rtl' ? 'right' : 'left'}" style="padding:28px 24px;color:${shown.text};${FONT}">
-${head(branding)}${paragraphs([letter.greeting, ...letter.lines, ...(branding.sentence?.split(/\n\s*\n/) ?? [])])}${
+${head(branding)}${paragraphs(opening(letter, branding))}${
   letter.code === undefined ? undefined : html`<p dir="ltr" style="${DIGITS}">${letter.code}</p>\n`
 }${button(letter.button, shown, radius)}${paragraphs(letter.after ?? [])}${small(letter.small, shown)}${foot(branding, shown)}</td></tr>
 </table>
@@ -189,8 +208,9 @@ function head({ name, logo }: MailBranding): Html | undefined {
   return html`<p style="${style}"><img src="${url}" alt="${said}" width="${width}" height="${height}" style="${size}"></p>\n`;
 }
 
-function paragraphs(lines: readonly string[]): Html {
-  return html`${lines.map((line) => html`<p style="${P}">${line}</p>\n`)}`;
+function paragraphs(texts: readonly string[]): Html {
+  const broken = (text: string) => text.split('\n').map((line, n) => html`${n > 0 ? html`<br>` : undefined}${line}`);
+  return html`${texts.map((text) => html`<p style="${P}">${broken(text)}</p>\n`)}`;
 }
 
 /** The cell has the colour too, for programs that ignore the padding of links. */

@@ -31,11 +31,15 @@ const LINK_WORDS = {
 /** Renders an email with a link. */
 export function renderMail(facts: MailFacts, branding?: MailBranding): MailContent {
   const [subject, intro, action, ignore] = LINK_WORDS[facts.kind];
+  const { own } = branding ?? {};
+  // With the organization's own words: what is left to say.
+  const name = user(own?.namesUser ? '' : facts.userName);
+  const said = say(intro, { ...at(facts.orgName), ...name, hasOwn: own ? 'yes' : 'no' }).trim();
   return layOut(
     {
       subject: subjectOf(subject, facts.orgName),
       greeting: greetingFor(facts.displayName),
-      lines: [say(intro, { ...at(facts.orgName), ...user(facts.userName) })],
+      lines: said === '' ? [] : [said],
       button: { text: say(action), href: facts.link },
       small: [say('mail.linkUntil', { moment: utc(facts.expiresAt) }), say(ignore)],
     },

@@ -142,7 +142,7 @@ describe('the layout', () => {
       termsUrl: 'https://acme.example/terms',
       privacyUrl: 'https://acme.example/privacy',
       supportAddress: 'help@acme.example',
-      sentence: 'We moved to a new sign-in page <today>.',
+      own: { paragraphs: ['We moved to a new sign-in page <today>.'], greets: false, namesUser: false },
     };
     for (const { html, text, subject } of everyKind(branding)) {
       assert.match(
@@ -165,6 +165,34 @@ describe('the layout', () => {
     const dark = renderMail(facts(), { theme: 'dark' }).html;
     assert.match(dark, /<meta name="color-scheme" content="dark">/);
     assert.doesNotMatch(dark, /prefers-color-scheme/);
+  });
+
+  it('says the organization’s own words first, and then only what they leave to say', () => {
+    const own = (paragraphs: string[], more: Partial<NonNullable<MailBranding['own']>> = {}): MailBranding => ({
+      own: { paragraphs, greets: false, namesUser: false, ...more },
+    });
+    const initialise = facts({ kind: 'initialise' });
+    const moved = renderMail(initialise, own(['We have moved.\nWelcome!', 'The team']));
+    const words =
+      'Hello Ann Example,\n\nWe have moved.\nWelcome!\n\nThe team\n\nYour user name is ann. Please choose a password to get started.\n\nChoose your password:\n\nhttps';
+    assert.equal(moved.text.slice(0, words.length), words);
+    assert.match(moved.html, /<div style="display:none[^>]*>We have moved\.\nWelcome!<\/div>/, 'the preheader');
+    assert.match(
+      moved.html,
+      />Hello Ann Example,<\/p>\n<p [^>]*>We have moved\.<br>Welcome!<\/p>\n<p [^>]*>The team<\/p>\n<p [^>]*>Your user name is ann\./,
+    );
+    const greeting = own(['Dear Ann,', 'Your name is ann.'], { greets: true, namesUser: true });
+    const greeted = renderMail(initialise, greeting);
+    assert.match(greeted.text, /^Dear Ann,\n\nYour name is ann\.\n\nPlease choose a password to get started\.\n\n/);
+    assert.doesNotMatch(greeted.html, /Hello|Your user name/);
+    assert.match(greeted.html, /<div style="display:none[^>]*>Your name is ann\.<\/div>/, 'the preheader');
+    assert.match(
+      renderMail(facts({ kind: 'verify_email' }), greeting).text,
+      /\n\nYour name is ann\.\n\nPlease confirm that this email address is yours\.\n\n/,
+    );
+    const reset = renderMail(facts({ kind: 'reset_password' }), greeting).text;
+    assert.match(reset, /\n\nYour name is ann\.\n\nChoose a new password:\n\nhttps:/);
+    assert.match(reset, /The link works once and expires on .*\n\nIf you did not request this/);
   });
 
   it('takes nothing but colours into its style sheet', () => {
