@@ -3,9 +3,10 @@
  * that is not the picture.
  *
  * Guarantee: what comes out is one PNG (W3C PNG, third edition) or one WebP (RFC 9649) that is whole: every chunk has
- * its length, a PNG every checksum and exactly the pixels that its header names. It has no text, no metadata, no
- * animation, and nothing behind its end, where a file that is two things at once would have the other one. Nothing else
- * is a picture here; SVG is a document with scripts and links.
+ * its length, a PNG every checksum and exactly the pixels that its header names, a WebP the headers of its frame and all
+ * their parts, which agree with each other. It has no text, no metadata, no animation, and nothing behind its end, where
+ * a file that is two things at once would have the other one. Nothing else is a picture here; SVG is a document with
+ * scripts and links. The pixels of a WebP are not decoded: a wrong one is a wrong colour in a browser's sandbox.
  */
 import { crc32, inflateSync } from 'node:zlib';
 
@@ -173,8 +174,9 @@ function isWebp(bytes: Buffer): boolean {
 }
 
 /** Of the flags of `VP8X`: an alpha channel, a colour profile. */
-const KEPT_FLAGS = 0x10 | 0x20;
-const KEPT_WEBP = new Set(['VP8X', 'ICCP', 'ALPH', 'VP8 ', 'VP8L']);
+const FLAGS = { alpha: 0x10, profile: 0x20 };
+/** What a picture consists of, in this order (RFC 9649 section 2.7). */
+const WEBP_PARTS = ['VP8X', 'ICCP', 'ALPH', 'VP8 ', 'VP8L'];
 
 function cleanWebp(bytes: Buffer): Picture {
   require(bytes.length >= 20);
@@ -183,25 +185,38 @@ function cleanWebp(bytes: Buffer): Picture {
   require(length === bytes.length);
   const chunks = webpChunks(bytes);
   require(!chunks.some(({ name }) => name === 'ANIM' || name === 'ANMF'), 'must not be animated');
-  const kept = chunks.filter(({ name }) => KEPT_WEBP.has(name));
-  const pictures = kept.filter(({ name }) => name === 'VP8 ' || name === 'VP8L');
-  const [picture] = pictures;
-  require(picture !== undefined && pictures.length === 1);
-  const size = picture.name === 'VP8 ' ? lossySize(picture.data) : losslessSize(picture.data);
+  const kept = chunks.filter(({ name }) => WEBP_PARTS.includes(name));
+  const at = kept.map(({ name }) => WEBP_PARTS.indexOf(name));
+  require(at.every((place, n) => n === 0 || place > (at[n - 1] as number)));
+  const [extended, profile, alpha, lossy, lossless] = WEBP_PARTS.map((part) => kept.find(({ name }) => name === part));
+  require((lossy === undefined) !== (lossless === undefined) && !(alpha && lossless));
+  const size = lossy ? lossySize(lossy.data) : losslessSize(lossless?.data as Buffer);
   requireSize(...size);
-  const [first] = kept;
-  if (first?.name === 'VP8X') {
-    require(first.data.length === 10 && kept.filter(({ name }) => name === 'VP8X').length === 1);
-    require(first.data.readUIntLE(4, 3) + 1 === size[0] && first.data.readUIntLE(7, 3) + 1 === size[1]);
-  } else {
-    require(kept.length === 1);
-  }
+  if (alpha) requireAlpha(alpha.data, size);
+  const flags = (profile ? FLAGS.profile : 0) | (alpha || hasAlpha(lossless) ? FLAGS.alpha : 0);
+  require(extended ? isCanvas(extended.data, size) : kept.length === 1);
   const [width, height] = size;
   return {
-    bytes: riff(kept.map((chunk) => (chunk.name === 'VP8X' ? withoutFlags(chunk) : chunk.whole))),
+    bytes: riff(kept.map((chunk) => (chunk === extended ? withFlags(chunk, flags) : chunk.whole))),
     width,
     height,
   };
+}
+
+function isCanvas(data: Buffer, [width, height]: [number, number]): boolean {
+  return data.length === 10 && data.readUIntLE(4, 3) + 1 === width && data.readUIntLE(7, 3) + 1 === height;
+}
+
+/** One byte says how the alpha of each pixel follows: as it is, or as a lossless picture (section 2.7.1.2). */
+function requireAlpha(data: Buffer, [width, height]: [number, number]): void {
+  const [info = 0xff] = data;
+  const [compression, preprocessing, reserved] = [info & 3, (info >> 4) & 3, info >> 6];
+  require(compression <= 1 && preprocessing <= 1 && reserved === 0);
+  require(compression === 0 ? data.length === 1 + width * height : data.length > 1);
+}
+
+function hasAlpha(lossless: Chunk | undefined): boolean {
+  return lossless !== undefined && (lossless.data.readUInt32LE(1) & (1 << 28)) !== 0;
 }
 
 function webpChunks(bytes: Buffer): Chunk[] {
@@ -212,18 +227,76 @@ function webpChunks(bytes: Buffer): Chunk[] {
     const end = at + 8 + length + (length % 2);
     require(end <= bytes.length);
     const data = bytes.subarray(at + 8, at + 8 + length);
+    require(length % 2 === 0 || bytes[end - 1] === 0);
     chunks.push({ name: bytes.toString('latin1', at, at + 4), data, whole: bytes.subarray(at, end) });
     at = end;
   }
   return chunks;
 }
 
-/** Of a key frame (RFC 6386 section 9.1). */
+/** Of a key frame that is shown, with all its partitions (RFC 6386 section 9.1). */
 function lossySize(data: Buffer): [number, number] {
-  require(data.length > 10);
+  require(data.length > FRAME_HEAD);
   const tag = data.readUIntLE(0, 3);
-  require((tag & 1) === 0 && data.readUIntBE(3, 3) === 0x9d012a && 10 + (tag >> 5) <= data.length);
+  const [isKey, version, isShown, firstSize] = [(tag & 1) === 0, (tag >> 1) & 7, ((tag >> 4) & 1) === 1, tag >> 5];
+  require(isKey && version <= 3 && isShown && data.readUIntBE(3, 3) === 0x9d012a);
+  require(firstSize > 0 && FRAME_HEAD + firstSize <= data.length);
+  const first = data.subarray(FRAME_HEAD, FRAME_HEAD + firstSize);
+  requirePartitions(data.subarray(FRAME_HEAD + firstSize), partitionsOf(first));
   return [data.readUInt16LE(6) & 0x3fff, data.readUInt16LE(8) & 0x3fff];
+}
+
+const FRAME_HEAD = 10;
+
+/** The sizes of all but the last partition, which takes the rest, stand before them (section 9.5). */
+function requirePartitions(data: Buffer, partitions: number): void {
+  const table = 3 * (partitions - 1);
+  require(table <= data.length);
+  let used = table;
+  for (let at = 0; at < table; at += 3) used += data.readUIntLE(at, 3);
+  require(used < data.length);
+}
+
+/** How many partitions of coefficients the header of the frame names (section 19.2). */
+function partitionsOf(first: Buffer): number {
+  const bits = openBits(first);
+  const [flag, skip] = [() => bits(1) === 1, (size: number) => void bits(size)];
+  const signed = (size: number) => flag() && skip(size + 1);
+  const times = (n: number, read: () => unknown) => Array.from({ length: n }, read);
+  skip(2); // the colour space, and whether values are clamped
+  if (flag()) {
+    const [hasMap, hasData] = [flag(), flag()];
+    if (hasData) {
+      skip(1);
+      times(4, () => signed(7)); // quantizers
+      times(4, () => signed(6)); // strengths of the filter
+    }
+    if (hasMap) times(3, () => flag() && skip(8));
+  }
+  skip(1 + 6 + 3); // the filter
+  if (flag() && flag()) times(8, () => signed(6));
+  return 1 << bits(2);
+}
+
+/** Reads bits that are as often 0 as 1 from the arithmetic coding (section 7.3). */
+function openBits(data: Buffer): (size: number) => number {
+  let at = 2;
+  let value = ((data[0] ?? 0) << 8) | (data[1] ?? 0);
+  let [range, shifted] = [255, 0];
+  const bit = (): number => {
+    require(at <= data.length);
+    const split = 1 + (((range - 1) * 128) >> 8);
+    const isOne = value >= split << 8;
+    value -= isOne ? split << 8 : 0;
+    range = isOne ? range - split : split;
+    for (; range < 128; range <<= 1) {
+      value <<= 1;
+      shifted = (shifted + 1) % 8;
+      if (shifted === 0) value |= data[at++] ?? 0;
+    }
+    return isOne ? 1 : 0;
+  };
+  return (size) => Array.from({ length: size }, bit).reduce((all, one) => all * 2 + one, 0);
 }
 
 /** RFC 9649 section 3.4. */
@@ -234,9 +307,10 @@ function losslessSize(data: Buffer): [number, number] {
   return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
 }
 
-function withoutFlags({ whole }: Chunk): Buffer {
+/** What is reserved is 0. */
+function withFlags({ whole }: Chunk, flags: number): Buffer {
   const copy = Buffer.from(whole);
-  copy.writeUInt32LE(copy.readUInt32LE(8) & KEPT_FLAGS, 8);
+  copy.writeUInt32LE(flags, 8);
   return copy;
 }
 

@@ -142,4 +142,110 @@ describe('a picture that is refused', () => {
     wide.writeUIntLE(200, 24, 3);
     refused(dataUrl(wide), WHOLE);
   });
+
+  describe('as a WebP', () => {
+    /** A file of these chunks, whose lengths are right. */
+    const file = (...chunks: [name: string, data: Buffer][]) => {
+      const parts = chunks.map(([name, data]) => {
+        const length = Buffer.alloc(4);
+        length.writeUInt32LE(data.length);
+        return Buffer.concat([Buffer.from(name, 'latin1'), length, data, Buffer.alloc(data.length % 2)]);
+      });
+      const body = Buffer.concat([Buffer.from('WEBP', 'latin1'), ...parts]);
+      const head = Buffer.from('RIFF\0\0\0\0', 'latin1');
+      head.writeUInt32LE(body.length, 4);
+      return Buffer.concat([head, body]);
+    };
+    /** The data of a chunk of a file. */
+    const dataOf = (bytes: Buffer, name: string) => {
+      const at = bytes.indexOf(name, 12, 'latin1');
+      return Buffer.from(bytes.subarray(at + 8, at + 8 + bytes.readUInt32LE(at + 4)));
+    };
+    const changed = (data: Buffer, at: number, byte: number) => {
+      const copy = Buffer.from(data);
+      copy[at] = byte;
+      return copy;
+    };
+    const frame = dataOf(LOSSY, 'VP8 ');
+    const [extended, alpha, below] = ['VP8X', 'ALPH', 'VP8 '].map((name) => dataOf(TRANSPARENT, name)) as [
+      Buffer,
+      Buffer,
+      Buffer,
+    ];
+    const lossless = dataOf(LOSSLESS, 'VP8L');
+    const tag = frame[0] as number;
+
+    it('has a frame that is cut off, although every length is right', () => {
+      const firstSize = frame.readUIntLE(0, 3) >> 5;
+      taken(file(['VP8 ', frame]));
+      for (const end of [10, 10 + firstSize - 1, 10 + firstSize])
+        refused(dataUrl(file(['VP8 ', frame.subarray(0, end)])), WHOLE);
+      refused(dataUrl(file(['VP8L', lossless.subarray(0, 5)])), WHOLE);
+    });
+
+    it('has more partitions than the frame holds', () => {
+      // Segments, a filter and its adjustments are off: the number of partitions is in the bits 13 and 14.
+      const first = (byte: number) => Buffer.concat([Buffer.from([0, byte]), Buffer.alloc(14)]);
+      const withFirst = (data: Buffer, rest: Buffer) => {
+        const head = Buffer.from(frame.subarray(0, 10));
+        head.writeUIntLE((data.length << 5) | 0x10, 0, 3);
+        return file(['VP8 ', Buffer.concat([head, data, rest])]);
+      };
+      taken(withFirst(first(0), Buffer.alloc(1)));
+      refused(dataUrl(withFirst(first(0), Buffer.alloc(0))), WHOLE);
+      refused(dataUrl(withFirst(Buffer.alloc(16, 0xff), Buffer.alloc(8))), WHOLE);
+    });
+
+    it('has a frame that is no first one, not shown, or of an unknown version', () => {
+      for (const bits of [tag | 1, tag & ~0x10, tag | 0x0e])
+        refused(dataUrl(file(['VP8 ', changed(frame, 0, bits)])), WHOLE);
+      refused(dataUrl(file(['VP8 ', changed(frame, 3, 0)])), WHOLE);
+      refused(dataUrl(file(['VP8L', changed(lossless, 0, 0)])), WHOLE);
+      refused(dataUrl(file(['VP8L', changed(lossless, 4, (lossless[4] as number) | 0x20)])), WHOLE);
+    });
+
+    it('has parts twice, in another order, or that do not belong together', () => {
+      const all: [string, Buffer][] = [
+        ['VP8X', extended],
+        ['ALPH', alpha],
+        ['VP8 ', below],
+      ];
+      taken(file(...all));
+      for (const wrong of [
+        [all[1], all[0], all[2]],
+        [all[0], all[2], all[1]],
+        [all[0], all[1], all[1], all[2]],
+        [all[0], all[1], all[2], all[2]],
+        [all[0], all[0], all[2]],
+        [all[1], all[2]],
+        [all[0], all[1]],
+        [all[0], all[1], ['VP8L', lossless]],
+      ] as [string, Buffer][][]) {
+        refused(dataUrl(file(...wrong)), WHOLE);
+      }
+      refused(
+        dataUrl(file(all[0] as [string, Buffer], ['ALPH', changed(alpha, 0, 2)], all[2] as [string, Buffer])),
+        WHOLE,
+      );
+      refused(dataUrl(file(all[0] as [string, Buffer], ['ALPH', Buffer.alloc(40)], all[2] as [string, Buffer])), WHOLE);
+      taken(file(all[0] as [string, Buffer], ['ALPH', Buffer.alloc(1 + 48 * 24)], all[2] as [string, Buffer]));
+    });
+
+    it('hides something behind a chunk of odd length', () => {
+      const odd = file(['VP8 ', Buffer.concat([frame, Buffer.alloc(1)])]);
+      taken(odd);
+      odd[odd.length - 1] = 0x3c;
+      refused(dataUrl(odd), WHOLE);
+    });
+  });
+});
+
+describe('the flags of a WebP', () => {
+  it('are those of what it has, whatever they were', () => {
+    for (const flags of [0, 0xff, 0xffffff3e]) {
+      const bytes = Buffer.from(TRANSPARENT);
+      bytes.writeUInt32LE(flags, 20);
+      assert.deepEqual(taken(bytes).bytes, TRANSPARENT);
+    }
+  });
 });
