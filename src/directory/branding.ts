@@ -18,7 +18,7 @@ import {
 import type { Logo } from '../contract/logo.ts';
 import { type MailLook, mailLook } from '../messages/mail/branding.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
-import type { Db } from '../platform/db/pool.ts';
+import { type Db, prepared, queryWithin } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
 import type { Branding as Brandings } from '../platform/db/tables.ts';
 import { type PolicyOwner, type PolicyRow, policyOwnerId } from './policies.ts';
@@ -56,15 +56,16 @@ export interface BrandingOf {
   userId?: string | undefined;
 }
 
-/** What pages show, in one statement that reads two rows by their index. */
+/** What pages show, in one statement that reads two rows by their index. @param ms after which the statement ends */
 export async function brandingFor(
   db: Db,
   { orgId, userId }: BrandingOf,
+  ms: number,
 ): Promise<{
   branding: MergedBranding;
   languages: { organization: string | undefined; instance: string | undefined };
 }> {
-  const rows = await rowsFor(db, { orgId, userId });
+  const rows = await queryWithin<ShownRow>(db, ms, { text: SHOWN, values: [orgId ?? null, userId ?? null] });
   const own = rows.find((row) => row.orgId !== null);
   const instance = rows.find((row) => row.orgId === null);
   const languages = { organization: own?.settings.language, instance: instance?.settings.language };
@@ -73,7 +74,7 @@ export async function brandingFor(
 
 /** How the mails of an organization look. @param baseUrl the public address @param change of its own branding, not stored */
 export async function mailLookFor(db: Db, orgId: string, baseUrl: string, change?: GivenBranding): Promise<MailLook> {
-  const rows = await rowsFor(db, { orgId });
+  const { rows } = await db.query<ShownRow>(prepared(SHOWN, [orgId, null]));
   if (!change) return mailLook(rows, baseUrl);
   const own = rows.find((row) => row.orgId !== null) ?? { orgId, settings: {}, logoHash: null };
   return mailLook([withChange(own, change), ...rows.filter((row) => row.orgId === null)], baseUrl);
@@ -92,17 +93,13 @@ function hashOf({ bytes }: Pick<Logo, 'bytes'>): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-async function rowsFor(db: Db, { orgId, userId }: BrandingOf) {
-  const { rows } = await db.query<Pick<Row, 'orgId' | 'settings' | 'logoHash' | 'logoWidth' | 'logoHeight'>>({
-    name: 'branding-for',
-    text: `select org_id as "orgId", settings, logo_hash as "logoHash", logo_width as "logoWidth",
-        logo_height as "logoHeight" from branding
-      where org_id = coalesce($1, (select org_id from users where id = $2)) or org_id is null
-      order by org_id nulls last`,
-    values: [orgId ?? null, userId ?? null],
-  });
-  return rows;
-}
+type ShownRow = Pick<Row, 'orgId' | 'settings' | 'logoHash' | 'logoWidth' | 'logoHeight'>;
+
+/** SQL: the rows of an organization or of that of a user, if it has one, and of the instance. */
+const SHOWN = `select org_id as "orgId", settings, logo_hash as "logoHash", logo_width as "logoWidth",
+    logo_height as "logoHeight" from branding
+  where org_id = coalesce($1, (select org_id from users where id = $2)) or org_id is null
+  order by org_id nulls last`;
 
 /** The branding as it is shown, with what was set here. */
 export async function storedBranding(db: Db, owner: PolicyOwner): Promise<StoredBranding> {

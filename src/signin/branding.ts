@@ -14,6 +14,7 @@ import type { Config } from '../platform/config.ts';
 import { isStoreFault } from '../platform/db/faults.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
+import { openFairQueue } from '../platform/fair-queue.ts';
 import { currentBranding, setBranding } from '../platform/html/branding.ts';
 import { wishFor } from '../platform/messages/catalogue.ts';
 
@@ -22,13 +23,17 @@ export interface BrandingDeps {
   config: Pick<Config, 'baseUrl'>;
 }
 
-/** How long a page waits for its branding, in milliseconds. */
+/** How long a page waits for its branding, in milliseconds, and how long the server reads it. */
 const MOST_MS = 2000;
+/** Pages that read their branding at the same time: while that takes long, the other connections are for others. */
+const reads = openFairQueue({ limit: 4 });
 
 /** Gives the pages of this request their branding, with one statement. Without an organization: of the instance. */
 export async function showBrandingOf({ pool, config }: BrandingDeps, of: BrandingOf): Promise<void> {
   try {
-    const read = await inTime(brandingFor(pool, of));
+    const read = await inTime((signal) =>
+      reads.run(of.orgId ?? of.userId ?? '', () => brandingFor(pool, of, MOST_MS), { signal }),
+    );
     if (!read) return;
     const { branding, languages } = read;
     const { logoHash, ...fields } = branding;
@@ -41,11 +46,11 @@ export async function showBrandingOf({ pool, config }: BrandingDeps, of: Brandin
   }
 }
 
-/** Undefined if it takes longer than MOST_MS. Whatever becomes of it later is of no use to the page. */
-async function inTime<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Undefined if it takes longer than MOST_MS: then what waits is dropped, and what runs is of no use to the page. */
+async function inTime<T>(read: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   const end = new AbortController();
   const limit = sleep(MOST_MS, undefined, { ref: false, signal: end.signal }).catch(() => undefined);
-  return Promise.race([reading, limit]).finally(() => end.abort());
+  return Promise.race([limit, read(end.signal)]).finally(() => end.abort());
 }
 
 /** For pages on which no organization is ever known. */

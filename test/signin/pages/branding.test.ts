@@ -1,6 +1,7 @@
 /** Whose name, logo and language pages have, and that none has an organization's before that organization is known. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import pg from 'pg';
 import { addHuman, mailCode } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { dataUrl, png } from '../../support/pictures.ts';
@@ -174,14 +175,38 @@ describe('pages of a sign-in while their branding cannot be read', () => {
     isAcme(await by.get(path), 'after');
   });
 
-  it('have none when the statement takes longer than its limit, and do not wait for its end', async (t) => {
+  it('have none when the statement takes longer than its limit, after which it has ended and holds no connection', async (t) => {
     const { by, path } = await begun(scope());
     const held = await locked(t);
     isPlain(await by.get(path), 'while it waits');
-    const { rows } = await api.deps.pool.query(`select count(*)::int as n ${WAITING}`);
-    assert.equal(rows[0].n, 1, 'the statement still waits');
+    await waitFor(async () => (await api.deps.pool.query(`select ${WAITING}`)).rowCount === 0, {
+      what: 'the end of the statement, while the table is still locked',
+      timeoutMs: 20_000,
+    });
     await held.commit();
     isAcme(await by.get(path), 'after');
+  });
+
+  it('leave connections to others, however many pages wait for it', async (t) => {
+    const pages = await Promise.all(Array.from({ length: 14 }, () => begun(scope())));
+    const held = await locked(t);
+    const shown = Promise.all(pages.map(({ by, path }) => by.get(path)));
+    let most = 0;
+    let isOver = false;
+    const watching = (async () => {
+      const own = new pg.Client({ connectionString: api.deps.pool.options.connectionString });
+      await own.connect();
+      try {
+        while (!isOver) most = Math.max(most, (await own.query(`select ${WAITING}`)).rowCount ?? 0);
+      } finally {
+        await own.end();
+      }
+    })();
+    for (const page of await shown) isPlain(page, 'one of many');
+    isOver = true;
+    await watching;
+    assert.ok(most > 0 && most <= 4, `${most} statements waited at the same time`);
+    await held.commit();
   });
 });
 
