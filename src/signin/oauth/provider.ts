@@ -64,6 +64,7 @@ import {
   useIssuerAddress,
 } from './patches.ts';
 import { auditTokens, isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
+import { rememberSignOuts } from './sign-out.ts';
 import { ACCESS_TOKEN, LIFETIMES, rotateRefreshToken } from './tokens.ts';
 
 export interface ConfigurationDeps {
@@ -127,6 +128,7 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   addGrants(provider, { db: deps.pool, signingKey });
   answerFaults(provider, deps.logger);
   auditTokens(provider, deps.pool);
+  rememberSignOuts(provider, deps);
   return { provider, version, answer: provider.callback() };
 }
 

@@ -9,21 +9,24 @@ import type { Logger } from 'pino';
 import { OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
 import { levelOf, publicError } from '../../platform/http/errors.ts';
 import { allowedMethods } from '../../platform/http/methods.ts';
 import { withoutCors } from '../../platform/http/origins.ts';
 import { formAsQuery } from '../../platform/http/request-body.ts';
 import { pathOf, requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
-import { instanceBranding, showBrandingOf } from '../branding.ts';
+import { instanceBranding } from '../branding.ts';
 import { FAULT, UNAVAILABLE } from './account.ts';
 import type { LiveProvider } from './provider.ts';
+import { brandSignOut } from './sign-out.ts';
 
 const PREFIXES = ['/oauth', '/oidc'];
 
 export interface OAuthRoutesDeps {
   pool: Db;
   oauth: LiveProvider;
+  secrets: Secrets;
   config: Pick<Config, 'CLI_LOGIN' | 'baseUrl'>;
   logger: Logger;
 }
@@ -43,7 +46,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Router {
     answer,
   );
   router.post([OAUTH_PATHS.authorization, OAUTH_PATHS.end_session], formAsQuery(answer, config.baseUrl));
-  router.get([OAUTH_PATHS.end_session, `${OAUTH_PATHS.end_session}/success`], ofSession(deps), answer);
+  router.get([OAUTH_PATHS.end_session, `${OAUTH_PATHS.end_session}/success`], brandSignOut(deps), answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
   router.post([OAUTH_PATHS.token, OAUTH_PATHS.introspection, OAUTH_PATHS.revocation], answer);
   router.post([OAUTH_PATHS.userinfo, `${OAUTH_PATHS.end_session}/confirm`], answer);
@@ -60,16 +63,6 @@ function addDeviceRoutes(router: Router, branded: RequestHandler, answer: Reques
   router.get([OAUTH_PATHS.code_verification, `${OAUTH_PATHS.code_verification}/:uid`], branded, answer);
   router.post(OAUTH_PATHS.device_authorization, answer);
   router.post(OAUTH_PATHS.code_verification, branded, answer);
-}
-
-/** The pages of a sign-out look as the organization of who signs out. */
-function ofSession(deps: OAuthRoutesDeps): RequestHandler {
-  return async (req, res, next) => {
-    const provider = deps.oauth.current();
-    const { accountId } = await provider.Session.get(provider.createContext(req, res));
-    await showBrandingOf(deps, { userId: accountId });
-    next();
-  };
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */

@@ -4,6 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { addHuman, mailCode } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { addClient as addApplication, tokensOf } from '../../support/oauth.ts';
 import { dataUrl, png } from '../../support/pictures.ts';
 import { type Held, hold } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -228,9 +229,64 @@ describe('the branding of other pages', () => {
     const by = visitor(api);
     const html = { accept: 'text/html' };
     isService(await by.get('/ui/device', html), 'a device');
-    isService(await by.get('/oidc/v1/end_session/success', html), 'a sign-out');
+    isService(await by.get('/oidc/v1/end_session/success', html), 'a sign-out of nobody');
     isService(await by.get('/ui/nothing', html), 'no page');
     assert.match((await by.get('/ui/forgot')).text, /color-scheme: dark;/);
     assert.doesNotMatch((await by.get('/ui/forgot')).text, /prefers-color-scheme/);
+  });
+});
+
+describe('the branding of a sign-out', () => {
+  const HTML = { accept: 'text/html' };
+  const SUCCESS = '/oidc/v1/end_session/success';
+  const FORM = /name="xsrf" value="([^"]*)"/;
+
+  /** A browser in which a user of the organization has just signed in. */
+  async function signedIn(): Promise<{ by: Visitor; userId: string }> {
+    const userId = await addHuman(api, org.orgId, PASSWORD);
+    const { page, by, path } = await begun();
+    const done = await by.post(path, { ...hiddenOf(page, 'password'), loginName: userId, password: PASSWORD });
+    const back = new URL(done.headers.get('location') ?? '', api.url);
+    assert.match((await by.get(back.pathname)).headers.get('location') ?? '', /[?&]code=/);
+    return { by, userId };
+  }
+
+  async function confirm(by: Visitor, page: Shown, more: Record<string, string> = { logout: 'yes' }): Promise<Shown> {
+    const xsrf = FORM.exec(page.text)?.[1] ?? '';
+    const { status, headers } = await by.post('/oidc/v1/end_session/confirm', { xsrf, ...more }, HTML);
+    assert.equal(status, 303);
+    const { pathname, search } = new URL(headers.get('location') ?? '', api.url);
+    return by.get(pathname + search, HTML);
+  }
+
+  it('is that of the organization of who is signed in, and of who has just signed out', async () => {
+    const { by } = await signedIn();
+    const asked = await by.get('/oidc/v1/end_session', HTML);
+    isAcme(asked, 'the question');
+    isAcme(await confirm(by, asked, {}), 'who stays');
+    const out = await confirm(by, await by.get('/oidc/v1/end_session', HTML));
+    isAcme(out, 'who has signed out');
+    assert.match(out.text, /<h1[^>]*>Sie sind abgemeldet/);
+    isAcme(await by.get(SUCCESS, HTML), 'again');
+  });
+
+  it('is the instance’s where only a client is named, and for a cookie that is not ours', async () => {
+    const by = visitor(api);
+    const named = await by.get(`/oidc/v1/end_session?client_id=${clientId}`, HTML);
+    isService(await confirm(by, named), 'a client');
+    const forged = await fetch(api.url + SUCCESS, { headers: { ...HTML, cookie: `muster_signed_out=${org.orgId}` } });
+    isService({ status: forged.status, text: await forged.text(), headers: forged.headers }, 'a forged cookie');
+  });
+
+  it('is that of the organization of an ID token of ours, and of no other token', async () => {
+    const { userId } = await signedIn();
+    const { id_token: token } = await tokensOf(api, await addApplication(api), { userId });
+    const ours = visitor(api);
+    isAcme(await confirm(ours, await ours.get(`/oidc/v1/end_session?id_token_hint=${token}`, HTML)), 'ours');
+    const [head, body, signature = ''] = token.split('.');
+    const forged = `${head}.${body}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
+    const by = visitor(api);
+    assert.equal((await by.get(`/oidc/v1/end_session?id_token_hint=${forged}`, HTML)).status, 400);
+    isService(await by.get(SUCCESS, HTML), 'forged');
   });
 });
