@@ -188,7 +188,7 @@ describe('codes by mail and text message', () => {
       assert.match(alertOf(await at.send(now, 'sent-codes', 'on', { kind })), /on already/);
     }
     assert.equal((await factors(userId)).sent, 't t 0');
-    assert.match((await at.open()).text, /text message<\/a><span>Email, Text message</);
+    assert.match((await at.open()).text, /text message<\/a><span>Email and text message</);
     const both = await at.open('sent-codes');
     assert.match(both.text, /On, to ann@example\.com/);
     for (const kind of ['otpEmail', 'otpSms']) {
