@@ -4,7 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, ViewportSize } from 'playwright-core';
+import { setBranding } from '../../src/platform/html/branding.ts';
+import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
+import { inLanguage } from '../../src/platform/messages/catalogue.ts';
 import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot } from '../support/browser.ts';
 import { must } from '../support/calls.ts';
@@ -13,13 +16,15 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 import { importCase } from '../ways/import-case.ts';
 import { openStage as openWays } from '../ways/stage.ts';
 import { startApplication } from './application.ts';
-import { headed, openStage } from './stage.ts';
+import { allPages } from './pages.ts';
+import { headed, logIn, openStage } from './stage.ts';
 
 const SIZES = [
   { width: 360, height: 740 },
   { width: 390, height: 844 },
   { width: 1440, height: 900 },
-];
+] as const;
+const [PHONE, , WIDE] = SIZES;
 const SCHEMES = ['light', 'dark'] as const;
 const OF_LOOKS = ['color-contrast', 'target-size', 'link-in-text-block', 'image-alt'];
 
@@ -35,10 +40,10 @@ const WORST = [
 
 const LINKS = { help: 'https://a.example/h', terms: 'https://a.example/t', privacy: 'https://a.example/p' };
 
-/** What axe and the width of the page say, in every size and colour scheme. */
-async function findings(page: Page, name: string): Promise<string[]> {
+/** What axe and the width of the page say, in each size and colour scheme. */
+async function findings(page: Page, name: string, sizes: readonly ViewportSize[] = SIZES): Promise<string[]> {
   const found: string[] = [];
-  for (const viewport of SIZES) {
+  for (const viewport of sizes) {
     await page.setViewportSize(viewport);
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
@@ -91,6 +96,55 @@ test('pages in the worst colours have no axe-core findings, on phones and wide s
   }
   assert.deepEqual(found, []);
 });
+
+test('pages and the account in other languages have none in the worst colours either', async (t) => {
+  const stage = await openStage({ RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0' }, { host: 'localhost' });
+  t.after(() => stage.stop());
+  if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+  const page = await stage.browser.openPage(t, { reducedMotion: 'reduce' });
+  const found: string[] = [];
+  const shown = new Map<string, ReturnType<typeof renderPage>>();
+  await page.route('http://pages.example/**', (route) => {
+    const { headers, markup } = shown.get(new URL(route.request().url()).pathname) ?? { headers: {}, markup: '' };
+    return route.fulfill({ headers, body: markup });
+  });
+  for (const [language, [primaryColor, backgroundColor]] of OTHERS.flatMap((one) =>
+    WORST.map((pair) => [one, pair] as const),
+  )) {
+    const colours = `${language}-${primaryColor.slice(1)}-${backgroundColor.slice(1)}`;
+    inLanguage({ chosen: language }, () => {
+      setBranding({ name: 'Acme', primaryColor, backgroundColor, cornerRadius: 24, links: LINKS });
+      const all = allPages();
+      for (const name of FULL) shown.set(`/${colours}/${name}`, renderPage(all[name] as HtmlPage));
+    });
+    for (const name of FULL) {
+      await page.goto(`http://pages.example/${colours}/${name}`);
+      found.push(...(await findings(page, `${colours}-${name}`, [PHONE])));
+    }
+  }
+  const { loginName } = await stage.person('correct horse');
+  await page.goto(`${stage.api.url}/account`);
+  await logIn(page, loginName, 'correct horse');
+  await headed(page, 'Your account');
+  for (const [n, [primaryColor, backgroundColor]] of WORST.entries()) {
+    const language = OTHERS[n % OTHERS.length];
+    const org = { orgId: stage.org.orgId };
+    await must(stage.api.call('PUT', '/management/v1/policies/branding', { primaryColor, backgroundColor }, org));
+    for (const section of ['profile?done=saved', 'passkeys']) {
+      const query = `${section.includes('?') ? '&' : '?'}ui_locales=${language}`;
+      await page.goto(`${stage.api.url}/account/${section}${query}`);
+      assert.equal(await page.getAttribute('html', 'lang'), language);
+      const name = `account-${language}-${primaryColor.slice(1)}-${section.replace(/\W.*/, '')}`;
+      found.push(...(await findings(page, name, [WIDE])));
+    }
+  }
+  assert.deepEqual(found, []);
+});
+
+/** Longer words than English has, from right to left, and without spaces. */
+const OTHERS = ['de', 'ar', 'ja'] as const;
+/** Pages with every kind of element: fields, buttons of all kinds, links, a code, and what is wrong. */
+const FULL = ['provider-problem', 'factor-problem'];
 
 test('a Keycloak user with the locale de signs in on a German page on a phone, with the logo of the organization', async (t) => {
   const stage = await openWays(t);
