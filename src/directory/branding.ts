@@ -18,7 +18,7 @@ import {
 import type { Logo } from '../contract/logo.ts';
 import { type MailLook, mailLook } from '../messages/mail/branding.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
-import { type Db, prepared, queryWithin } from '../platform/db/pool.ts';
+import { type Db, prepared } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
 import type { Branding as Brandings } from '../platform/db/tables.ts';
 import { type PolicyOwner, type PolicyRow, policyOwnerId } from './policies.ts';
@@ -56,16 +56,15 @@ export interface BrandingOf {
   userId?: string | undefined;
 }
 
-/** What pages show, in one statement that reads two rows by their index. @param ms after which the statement ends */
+/** What pages show, in one statement that reads two rows by their index. */
 export async function brandingFor(
   db: Db,
   { orgId, userId }: BrandingOf,
-  ms: number,
 ): Promise<{
   branding: MergedBranding;
   languages: { organization: string | undefined; instance: string | undefined };
 }> {
-  const rows = await queryWithin<ShownRow>(db, ms, { text: SHOWN, values: [orgId ?? null, userId ?? null] });
+  const { rows } = await db.query<ShownRow>(prepared(SHOWN, [orgId ?? null, userId ?? null]));
   const own = rows.find((row) => row.orgId !== null);
   const instance = rows.find((row) => row.orgId === null);
   const languages = { organization: own?.settings.language, instance: instance?.settings.language };

@@ -23,7 +23,7 @@ export interface BrandingDeps {
   config: Pick<Config, 'baseUrl'>;
 }
 
-/** How long a page waits for its branding, in milliseconds, and how long the server reads it. */
+/** How long a page waits for its branding, in milliseconds. */
 const MOST_MS = 2000;
 /** Pages that read their branding at the same time: while that takes long, the other connections are for others. */
 const reads = openFairQueue({ limit: 4 });
@@ -32,7 +32,7 @@ const reads = openFairQueue({ limit: 4 });
 export async function showBrandingOf({ pool, config }: BrandingDeps, of: BrandingOf): Promise<void> {
   try {
     const read = await inTime((signal) =>
-      reads.run(of.orgId ?? of.userId ?? '', () => brandingFor(pool, of, MOST_MS), { signal }),
+      reads.run(of.orgId ?? of.userId ?? '', () => brandingFor(pool, of), { signal }),
     );
     if (!read) return;
     const { branding, languages } = read;

@@ -139,24 +139,6 @@ export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Pr
 }
 
 /**
- * Runs one statement that the server ends after `ms`, for what a caller waits for less long than for other statements:
- * else a statement that nobody waits for any more would keep its connection from others. The limit and the statement
- * are one message, and so one transaction, which takes values only as part of its text.
- * @throws pg.DatabaseError 57014 when it takes longer
- */
-export async function queryWithin<Row extends pg.QueryResultRow>(
-  db: Db,
-  ms: number,
-  { text, values }: { text: string; values: readonly (string | null)[] },
-): Promise<Row[]> {
-  const literal = (value: string | null | undefined) => (value == null ? 'null' : pg.escapeLiteral(value));
-  const statement = text.replace(/\$(\d+)/g, (_, n: string) => literal(values[Number(n) - 1]));
-  const limit = `select set_config('statement_timeout', '${Math.ceil(ms)}', true)`;
-  const results: unknown = await db.query(`${limit}; ${statement}`);
-  return (results as [pg.QueryResult, pg.QueryResult<Row>])[1].rows;
-}
-
-/**
  * The statement under a name that belongs to its text: a connection then parses and plans it once, which for a short
  * one takes longer than running it. For frequent statements whose text does not depend on data, as a connection keeps
  * each text until it closes.
