@@ -178,6 +178,26 @@ test('the chart has a deadline that is near, and the values of each interval', (
   assert.equal(near.times?.['chart.end'], '2026-11-25T15:00:04.000Z');
 });
 
+test('a paused import names no deadline, which moves on, and does not load its page again for it', () => {
+  const until = (deadline: string) => ({ ...RUNNING, state: 'IMPORT_STATE_PAUSED', deadline }) as typeof RUNNING;
+  const [one, later] = [until('2026-11-25T16:00:00.000Z'), until('2026-11-25T16:00:04.000Z')];
+  assert.equal(oneState(one, []).shape, oneState(later, []).shape);
+  const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];
+  const result = { ...one, warnings: [] } as unknown as Result;
+  const point = {
+    at: '2026-11-25T15:00:01.000Z',
+    seconds: 1,
+    succeeded: 90,
+    skipped: 0,
+    failed: 10,
+    usersPerSecond: 100,
+  };
+  const view = { points: [point], causes: undefined, since: undefined, items: none, events: [], names: new Map() };
+  const page = (of: Result) => onePage(at, { ...view, result: of, userId: 'u', notice: undefined }).markup;
+  assert.doesNotMatch(page(result), /Deadline/);
+  assert.equal(page({ ...result, state: 'IMPORT_STATE_RUNNING' }).match(/Deadline/g)?.length, 2);
+});
+
 test('a zero has no tile, and tiles of what is wrong lead to these users', () => {
   const since = undefined;
   const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];

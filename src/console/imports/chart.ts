@@ -1,7 +1,7 @@
 /** The speed of an import over time, with the times in which it stood still and the deadline. */
 import type { RatePoint } from '../../contract/import-types.ts';
 import { type Html, html } from '../../platform/text/html.ts';
-import { clock, clockTime, count, time } from '../shell/blocks.ts';
+import { clock, clockTime, count, numbers, table, time } from '../shell/blocks.ts';
 import type { LiveState } from '../shell/live.ts';
 import { ONE } from '../texts/import.ts';
 
@@ -13,6 +13,7 @@ const TABLE_ROWS = 30;
 /**
  * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
  * Live updates replace its points. `browser/rate-chart.ts` says the values below the pointer.
+ * @param deadline empty: there is none to be shown
  */
 export function chart(points: readonly RatePoint[], deadline: string): Html {
   const [first, last] = [points[0], points.at(-1)];
@@ -29,8 +30,8 @@ export function chart(points: readonly RatePoint[], deadline: string): Html {
 <div class="times small soft" aria-hidden="true"><span>${clockTime(first.at)}</span><span class="chart-value"></span><span>${clockTime(last.at, 'chart.end')}</span></div>
 <span data-text="chart.values" hidden>${valuesOf(points, deadline)}</span>
 </rate-chart>
-<p class="soft small key">${gaps === '' ? undefined : html`<span class="of-gaps">${ONE.gaps}</span>`}<span${limit === '' ? undefined : html` class="of-limit"`}>${ONE.deadline} ${time(deadline)}</span></p>
-<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${pointTable(points)}</div></details>`;
+<p class="soft small key">${gaps === '' ? undefined : html`<span class="of-gaps">${ONE.gaps}</span>`}${deadline && html`<span${limit === '' ? undefined : html` class="of-limit"`}>${ONE.deadline} ${time(deadline)}</span>`}</p>
+<details><summary>${ONE.chartTable}</summary>${pointTable(points)}</details>`;
 }
 
 /** What changes of the chart while the import runs. */
@@ -55,12 +56,13 @@ function pointTable(given: readonly RatePoint[]): Html {
   const points = evened(given);
   const every = Math.ceil(points.length / TABLE_ROWS);
   const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
-  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
-<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
-${shown.map(
-  (p) => html`<tr><td>${clockTime(p.at)}</td><td class="number">${count(rateOf(p))}</td>
-<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
-)}</tbody></table>`;
+  const rows = shown.map(
+    (
+      p,
+    ) => html`<tr><td data-label="${ONE.time}">${clockTime(p.at)}</td><td class="number" data-label="${ONE.chart}">${count(rateOf(p))}</td>
+<td class="number" data-label="${ONE.users}">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number" data-label="${ONE.failed}">${count(p.failed)}</td></tr>`,
+  );
+  return table(ONE.chart, [ONE.time, numbers(ONE.chart), numbers(ONE.users), numbers(ONE.failed)], rows);
 }
 
 /** The speed as it is read: decimals say something of a slow import only. */

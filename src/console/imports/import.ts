@@ -72,7 +72,7 @@ ${facts(consoleUrl, result)}</section>
 <div id="causes" data-swap>${causesCard(consoleUrl, result, view.causes)}</div>
 <div id="sign-ins" data-swap>${signIns(consoleUrl, result)}</div>
 <div id="since" data-swap>${view.since && sinceCard(view.since, (signedIn) => consoleUrl(itemsPath(`/imports/${id}`, { signedIn: String(signedIn) })))}</div>
-<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points, result.deadline)}</section>
+<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points, deadlineOf(result))}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
 }
@@ -176,9 +176,10 @@ function facts(consoleUrl: ConsoleUrl, result: Result): Html {
   };
   const shown = (names: readonly FactName[]) => names.filter((name) => tiles[name].isShown).map(fact);
   const mails = shown(MAILS);
+  const deadline = deadlineOf(result);
   return html`<dl class="facts">${shown(FACTS)}</dl>
 <dl class="facts minor wide">${result.startDate && html`<div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>`}
-<div><dt>${ONE.deadline}</dt><dd>${time(result.deadline)}</dd></div></dl>
+${deadline && html`<div><dt>${ONE.deadline}</dt><dd>${time(deadline)}</dd></div>`}</dl>
 ${mails.length > 0 ? html`<h2>${ONE.mails}</h2><dl class="facts">${mails}</dl>` : undefined}`;
 }
 
@@ -205,6 +206,11 @@ function textOf(progress: Progress): Texts {
   };
 }
 
+/** Empty while the import is paused: its time limit stands still, so that the moment of its end moves on. */
+function deadlineOf(progress: Progress): string {
+  return stateOf(progress) === 'PAUSED' ? '' : progress.deadline;
+}
+
 /** When it will be done; the rate says nothing about the future while nobody works on the import. */
 function leftOf({ eta, missingRoles = [] }: Progress): string {
   if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
@@ -213,12 +219,12 @@ function leftOf({ eta, missingRoles = [] }: Progress): string {
 
 /** What changes on the page while the import runs. */
 export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
-  const drawn = chartState(points, progress.deadline);
+  const drawn = chartState(points, deadlineOf(progress));
   const orgs = organizationsState(progress);
   const tiles = Object.entries(tilesOf(progress)).filter(([, { isShown }]) => isShown);
   return {
     // The actions, the tiles, and whether there is a chart.
-    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.deadline} ${tiles.map(([name]) => name)} ${actionsFor(progress).map(({ name }) => name)}`,
+    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${deadlineOf(progress)} ${tiles.map(([name]) => name)} ${actionsFor(progress).map(({ name }) => name)}`,
     text: {
       ...textOf(progress),
       ...orgs.text,
