@@ -134,7 +134,7 @@ test('who signs in with what they know comes first, then with something else, th
   });
   assert.match(
     page,
-    /<dt>With what they know<\/dt><dd>30<\/dd>.*<dt>With something else<\/dt><dd>8<\/dd>.*<dt>Cannot sign in<\/dt><dd>2</s,
+    /<dt>As before<\/dt><dd>30<\/dd>.*<dt>In another way<\/dt><dd>8<\/dd>.*<dt>Cannot sign in<\/dt><dd>2</s,
   );
   assert.match(page, /href="\/console\/imports\/8\?signIn=MAIL_CODE#items">A code by email<\/a>/);
   assert.match(page, /href="\/console\/imports\/8\?signIn=NONE#items">Not at all<\/a>/);
@@ -297,7 +297,7 @@ test('it answers in the order in which a careful manager asks, with the command 
     'The same on the command line',
   ]);
   assert.match(page, /<strong>40<\/strong> Acme Shop /);
-  assert.match(page, /2 users are inactive, and come along so.*3 records are left out: A deleted user\./s);
+  assert.match(page, /2 users are inactive, and stay so after the import.*3 records are left out: A deleted user\./s);
   assert.match(page, /Between 20 s and 1 min 20 s.*The check read 2 users per second/s);
   assert.match(page, /For 365 days after its end, an undo removes the 40 users/);
 });

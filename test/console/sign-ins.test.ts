@@ -38,7 +38,7 @@ describe('how the users of an import sign in', () => {
     });
     const card = page.getByRole('region', { name: 'Who will be able to sign in' });
     const facts = (await card.locator('.facts div').allTextContents()).map((text) => text.replace(/\s+/g, ' ').trim());
-    assert.deepEqual(facts, ['With what they know2', 'With something else1', 'Cannot sign in1']);
+    assert.deepEqual(facts, ['As before2', 'In another way1', 'Cannot sign in1']);
     await card.getByText('The import brings no password for the user.').waitFor();
     await card.getByRole('link', { name: 'Change how users sign in' }).waitFor();
     await card.getByRole('link', { name: 'Set up this provider google-oauth2' }).click();

@@ -55,9 +55,9 @@ const englishOutlook = {
   change: 'Change the rule',
   blocked: 'Blocked and left out',
   inactive: (n: number, count: string) =>
-    `${users(n, count)} ${each(n, 'is', 'are')} inactive, and ${each(n, 'comes', 'come')} along so: an administrator can activate them.`,
+    `${users(n, count)} ${each(n, 'is', 'are')} inactive, and ${each(n, 'stays', 'stay')} so after the import: an administrator can activate them.`,
   locked: (n: number, count: string) =>
-    `${users(n, count)} ${each(n, 'is', 'are')} locked, and ${each(n, 'comes', 'come')} along so: an administrator can unlock them.`,
+    `${users(n, count)} ${each(n, 'is', 'are')} locked, and ${each(n, 'stays', 'stay')} so after the import: an administrator can unlock them.`,
   leftOut: (n: number, count: string, why: string) =>
     `${count} ${each(n, 'record is', 'records are')} left out: ${why}`,
   noneBlocked: 'No user is inactive or locked, and no record is left out.',
@@ -71,11 +71,11 @@ const englishOutlook = {
   undo: 'What can be undone',
   canUndo: (n: number, count: string, time: string) =>
     `For ${time} after its end, an undo removes the ${each(n, 'user', `${count} users`)} that this import creates, as long as they have not signed in and nothing of them was changed.`,
-  cannotUndo: 'An undo does not bring back:',
+  cannotUndo: 'An undo cannot take back:',
   cannotMails: (n: number, count: string) =>
     `${count} ${each(n, 'mail', 'mails')}, once ${each(n, 'it is', 'they are')} sent`,
   cannotUpdates: (n: number, count: string) => `${count} existing ${each(n, 'user', 'users')} that this import changes`,
-  cannotSignedIn: 'users who have signed in since, who stay',
+  cannotSignedIn: 'users who have signed in since: they stay',
   files: 'The files and this draft end with the start: the files are erased.',
   days: (days: number, count: string) => (days === 1 ? '1 day' : `${count} days`),
   recommended: 'Best remedy',

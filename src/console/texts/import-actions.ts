@@ -40,7 +40,8 @@ const englishActions = {
     done: 'The import is paused. No user is written until you resume it.',
   },
   cancel: {
-    button: 'Cancel',
+    // "Cancel" alone could be read as the way back.
+    button: 'Cancel import',
     title: 'Cancel this import?',
     does: (done: number, open: number) => [
       `${users(done)} ${are(done)} done and ${done === 1 ? 'stays' : 'stay'} as they are. Undo removes them.`,

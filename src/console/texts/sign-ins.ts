@@ -11,8 +11,8 @@ const englishSignIns = {
   why: 'Why',
   remedies: 'What you can do',
   groups: {
-    known: 'With what they know',
-    other: 'With something else',
+    known: 'As before',
+    other: 'In another way',
     none: 'Cannot sign in',
   } satisfies Record<WayGroup, string>,
   ways: {

@@ -69,8 +69,8 @@ function story(backend: Queue): void {
     assert.deepEqual(await factsOf(page), { Read, Create, Fail });
     // In this plan nobody whose hash is right is inactive, and nobody lacks an address and a name.
     assert.deepEqual(await factsOf(page, 'section[aria-labelledby="sign-ins-title"]'), {
-      'With what they know': n(total - failing - counts.noPassword),
-      'With something else': n(counts.noPassword),
+      'As before': n(total - failing - counts.noPassword),
+      'In another way': n(counts.noPassword),
       'Cannot sign in': '0',
     });
     const passwords = page.locator('section', { has: page.getByRole('heading', { name: 'Passwords in the files' }) });

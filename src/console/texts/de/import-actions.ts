@@ -23,7 +23,7 @@ export const ACTIONS = {
     done: 'Der Import ist angehalten. Kein Benutzer wird geschrieben, bis Sie ihn fortsetzen.',
   },
   cancel: {
-    button: 'Abbrechen',
+    button: 'Import abbrechen',
     title: 'Diesen Import abbrechen?',
     does: (done: number, open: number) => [
       `${users(done)} ${each(done, 'ist', 'sind')} erledigt und ${each(done, 'bleibt', 'bleiben')} so. Rückgängigmachen entfernt sie.`,

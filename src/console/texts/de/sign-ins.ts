@@ -8,8 +8,8 @@ export const SIGN_INS = {
   why: 'Warum',
   remedies: 'Was Sie tun können',
   groups: {
-    known: 'Mit dem, was sie kennen',
-    other: 'Mit etwas anderem',
+    known: 'Wie bisher',
+    other: 'Auf andere Weise',
     none: 'Können sich nicht anmelden',
   },
   ways: {
