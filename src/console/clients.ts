@@ -204,6 +204,7 @@ ${field({ name: 'claimsNamespace', ...namespace, wrong })}
 ${client.claims.length === 0 ? undefined : claimTable(client)}`,
     button: CLIENTS.save,
     back: CLIENTS.back,
+    isHarmless: true,
   });
   show(req, res, { title, status: refusal?.status ?? 200, body });
 }

@@ -28,6 +28,7 @@ import {
   parameter,
   queryOf,
   selectField,
+  state,
   table,
   time,
 } from './shell/blocks.ts';
@@ -134,6 +135,7 @@ async function showOne(
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
   const limits = may(caller, 'getOrgLimits', org.id) ? await readLimits(api, org.id) : undefined;
+  const isDeleted = org.state === 'ORG_STATE_REMOVED';
   const login = may(caller, 'getLoginPolicy', org.id) ? await readLogin(api, org.id) : undefined;
   const body = oneBody(consoleUrl, {
     org,
@@ -143,11 +145,12 @@ async function showOne(
     values,
     refusal,
     mayChange: may(caller, 'deactivateOrg'),
-    mayLimit: may(caller, 'setOrgLimits'),
-    mayProviders: may(caller, 'listIdps', org.id),
-    mayBrand: may(caller, 'updateBranding', org.id),
+    mayAdd: !isDeleted,
+    mayLimit: !isDeleted && may(caller, 'setOrgLimits'),
+    mayProviders: !isDeleted && may(caller, 'listIdps', org.id),
+    mayBrand: !isDeleted && may(caller, 'updateBranding', org.id),
     limits,
-    maySetLogin: may(caller, 'updateLoginPolicy', org.id),
+    maySetLogin: !isDeleted && may(caller, 'updateLoginPolicy', org.id),
     login,
   });
   const done = ownValue(ORGS.done, saidOnce(res));
@@ -288,7 +291,7 @@ function orgTable(consoleUrl: ConsoleUrl, orgs: readonly Listed[], total: number
       state,
     }) => html`<tr><th scope="row"><a href="${consoleUrl(orgPath(id))}">${name}</a></th>
 <td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td>${
-      state === undefined ? undefined : html`<td data-label="${ORGS.state}">${ownValue(ORGS.states, state)}</td>`
+      state === undefined ? undefined : html`<td data-label="${ORGS.state}">${stateOf(state)}</td>`
     }</tr>\n`,
   );
   const names = [ORGS.name, ORGS.domain, ORGS.id, ...(orgs[0]?.state === undefined ? [] : [ORGS.state])];
@@ -322,6 +325,8 @@ interface OrgPage {
   limits: Answer<'getOrgLimits'> | undefined;
   /** Undefined for a person who may not see it. */
   login: LoginPolicyView | undefined;
+  /** Whether users and members can be added: a deleted organization takes none. */
+  mayAdd: boolean;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
   /** Whether the person may manage its identity providers. */
@@ -334,6 +339,16 @@ interface OrgPage {
   maySetLogin: boolean;
 }
 
+const LOOKS: Readonly<Record<OrgView['state'], string>> = {
+  ORG_STATE_ACTIVE: 'good',
+  ORG_STATE_INACTIVE: 'warn',
+  ORG_STATE_REMOVED: 'bad',
+};
+
+function stateOf(of: OrgView['state']): Html {
+  return state({ name: ownValue(ORGS.states, of) ?? of, look: LOOKS[of] });
+}
+
 /** The changes of the organization as a whole that its state allows. */
 function changesOf({ state }: OrgView): (keyof typeof ORG_CHANGES.pages)[] {
   if (state === 'ORG_STATE_REMOVED') return ['undelete'];
@@ -344,7 +359,7 @@ function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
   const { org } = page;
   const users = consoleUrl(`/users${queryOf({ org: org.id })}`);
   const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
-<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>
+${page.mayAdd ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>` : undefined}
 ${page.mayProviders ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/providers`)}">${PROVIDERS.title}</a>` : undefined}
 ${page.mayBrand ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/branding`)}">${BRANDING.title}</a>` : undefined}
 ${
@@ -352,7 +367,7 @@ ${
     ? changesOf(org).map(
         (
           name,
-        ) => html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/${name}`)}">${ORG_CHANGES.pages[name].button}</a>
+        ) => html`<a class="button ${name === 'delete' ? 'danger' : 'quiet'}" href="${consoleUrl(`${orgPath(org.id)}/${name}`)}">${ORG_CHANGES.pages[name].button}</a>
 `,
       )
     : undefined
@@ -360,7 +375,7 @@ ${
   const about = facts([
     [ORGS.id, html`<code>${org.id}</code>`],
     [ORGS.domain, org.primaryDomain],
-    [ORGS.state, ownValue(ORGS.states, org.state)],
+    [ORGS.state, stateOf(org.state)],
     [ORG_CHANGES.removal, time(org.removalDate)],
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
@@ -368,7 +383,7 @@ ${
 ${page.login && loginCard(consoleUrl(loginPath(org.id)), page.login, page.maySetLogin)}
 ${page.limits && limitsCard(consoleUrl(limitsPath(org.id)), page.limits, page.mayLimit)}
 <section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
-${addForm(consoleUrl, page)}`;
+${page.mayAdd ? addForm(consoleUrl, page) : undefined}`;
 }
 
 function membersOf(consoleUrl: ConsoleUrl, { org, members, total, nameOf }: OrgPage): Html {

@@ -136,6 +136,11 @@ describe('managing in the console', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('The organization is deleted.').waitFor();
     await page.getByText('Removed for good', { exact: true }).waitFor();
+    // It takes nobody, and nothing of it can be changed.
+    for (const name of ['New machine user', 'Change the limits', 'Name and look of pages and mails']) {
+      assert.equal(await page.getByRole('link', { name, exact: true }).count(), 0, name);
+    }
+    assert.equal(await page.getByRole('button', { name: 'Add member' }).count(), 0);
     await page.getByRole('link', { name: 'Take the deletion back' }).click();
     await page.getByRole('button', { name: 'Take the deletion back' }).click();
     await page.getByText('The organization is back.').waitFor();
@@ -273,6 +278,7 @@ describe('managing in the console', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('must be a URL such as').first().waitFor();
     assert.deepEqual(await findingsOf(page, 'client-claims'), []);
+    assert.equal(await page.locator('button.danger').count(), 0, 'nothing is removed');
     await page.getByLabel('Namespace of Auth0 claims').fill('https://acme.example/');
     await page.getByRole('button', { name: 'Save' }).click();
     await headed(page, 'Clients');

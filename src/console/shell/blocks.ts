@@ -59,12 +59,14 @@ export interface FormPage {
   button: string;
   /** The name of the way back, for a form that removes something. */
   back?: string;
+  /** The form has a way back, and removes nothing. */
+  isHarmless?: boolean;
 }
 
 /** A page with one form: it creates something, or asks before something is removed. */
-export function formPage({ title, above, problem, action, content, button, back }: FormPage): Html {
+export function formPage({ title, above, problem, action, content, button, back, isHarmless = false }: FormPage): Html {
   const buttons = back
-    ? html`<button class="danger" type="submit">${button}</button><a class="button quiet" href="${above.href}">${back}</a>`
+    ? html`<button${isHarmless ? undefined : html` class="danger"`} type="submit">${button}</button><a class="button quiet" href="${above.href}">${back}</a>`
     : html`<button type="submit">${button}</button>`;
   return html`${headline(title, above)}
 ${notice(problem, 'bad')}
