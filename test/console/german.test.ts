@@ -113,6 +113,7 @@ describe('the console in German', () => {
     found.push(...(await wrongIn(page)));
     await next(page, 'Ergebnis');
     await page.getByRole('button', { name: 'Import starten: 1.205 von 1.215 Benutzern' }).waitFor();
+    await page.locator('summary', { hasText: 'Vorschau' }).filter({ hasText: 'Englisch' }).first().waitFor();
     found.push(...(await wrongIn(page)), ...(await findingsOf(page, 'german-decide')));
     await page.getByRole('button', { name: 'Import starten' }).click();
     await page.getByText('Mit Fehlern beendet').waitFor();

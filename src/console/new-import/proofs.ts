@@ -10,6 +10,7 @@ import { importOf, type Result } from '../shapes.ts';
 import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
 import { mailFrame } from '../shell/mail-frame.ts';
 import { MAILING, OUTLOOK, TRY } from '../texts/decide.ts';
+import { consoleLanguage } from '../texts/language.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import type { Frame, Tried, WizardStep } from './frame.ts';
 import type { Plan } from './plan.ts';
@@ -87,7 +88,7 @@ export const MAIL_PATH = 'mails';
 /** A mail in one language: as text and as mail programs show it. */
 function preview({ consoleUrl, importId }: Frame, mail: Mail): Html {
   const { kind, language, users = 0, subject, text: body } = mail;
-  const name = new Intl.DisplayNames('en', { type: 'language' }).of(language) ?? language;
+  const name = new Intl.DisplayNames(consoleLanguage(), { type: 'language' }).of(language) ?? language;
   const src = consoleUrl(`/imports/new/${importId}/${MAIL_PATH}/${kind}/${language}`);
   return html`<details><summary>${MAILING.preview} ${subject} <span class="soft small">${MAILING.users(name, users, count(users))}</span></summary>
 ${mailFrame(`${MAILING.asHtml}: ${subject}`, src)}<details><summary>${MAILING.asText}</summary><pre class="mail" tabindex="0" lang="${language}">${body}</pre></details></details>`;
