@@ -116,7 +116,8 @@ describe('a new import', () => {
     await page.getByRole('cell', { name: 'Auth0', exact: true }).waitFor();
     await page.getByRole('row').filter({ hasText: 'users.ndjson' }).getByText('Completed with errors').waitFor();
     assert.equal(await page.locator('tr.nested').getByRole('link', { name: 'Check' }).count(), 2, 'both checks');
-    await page.getByRole('link', { name: 'Completed with errors 3' }).waitFor();
+    await page.getByRole('link', { name: 'Completed with errors 1' }).waitFor();
+    await page.getByRole('link', { name: 'Checks 2' }).waitFor();
     await page.locator('.state.still', { hasText: 'Checked: 4 users would fail' }).waitFor();
     assert.deepEqual(await findingsOf(page, 'imports-checks'), []);
     const secrets = [...hashes.matchAll(/\$2[bx]\$04\$([^"]+)/g)].map(([, secret]) => String(secret));
