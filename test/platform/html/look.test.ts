@@ -5,7 +5,8 @@ import { test } from 'node:test';
 
 const read = (path: string) => readFileSync(new URL(`../../../src/${path}`, import.meta.url), 'utf8');
 const LOOK = read('platform/html/look.css');
-const STYLES = ['console/browser/console.css', 'platform/html/layout.ts'];
+const DOCS = 'contract/docs/docs.css';
+const STYLES = ['console/browser/console.css', DOCS, 'platform/html/layout.ts'];
 
 test('text has the sizes and weights of the scale, and no others', () => {
   for (const path of STYLES) {
@@ -18,7 +19,7 @@ test('text has the sizes and weights of the scale, and no others', () => {
 });
 
 test('the pages of /docs have the colours of all pages, and none of their own', () => {
-  const style = read('contract/docs/docs.css');
+  const style = read(DOCS);
   assert.match(style, /^@import url\("[^"]*look\.css"\);/);
   assert.doesNotMatch(style, /#[0-9a-f]{3,8}\b|rgb\(/i);
   const known = new Set([...LOOK.matchAll(/(--[\w-]+):/g)].map(([, name]) => name));
