@@ -191,7 +191,7 @@ function logoCard({ org }: Owner, { own, logoUrl }: Policy): Html {
 <p><img class="brand-logo" alt="${TEXTS.labels.logo}"${src}${hiddenIf(logoUrl === undefined)}></p>
 <p class="notice bad" role="alert" hidden></p>
 <p class="without-script soft">${TEXTS.noScript}</p>
-<div class="buttons with-script" hidden><label class="button">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!own.includes('logo'))}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
+<div class="buttons with-script" hidden><label class="button quiet">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!own.includes('logo'))}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
 }
 
 /** The mails that have sentences of their own, behind the page. */

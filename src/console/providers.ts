@@ -104,7 +104,7 @@ function listOf(hrefOf: (idpId: string) => string, providers: readonly Provider[
 <td data-label="${TEXTS.action}"><a href="${hrefOf(idpId)}/remove">${TEXTS.remove}<span class="sr"> ${name}</span></a></td></tr>\n`,
   );
   const columns = [TEXTS.name, TEXTS.type, TEXTS.state, TEXTS.aliases, TEXTS.action];
-  return html`<section class="card flush">${table(TEXTS.title, columns, rows)}</section>`;
+  return html`<section class="card flush">${table(TEXTS.title, columns, rows, 'whole-words')}</section>`;
 }
 
 /** Without a type, the types to choose from. */

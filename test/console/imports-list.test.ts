@@ -125,6 +125,8 @@ describe('the list of imports', () => {
       assert.equal(status, 200, name);
       assert.match(text, /<h1>Export from [^<]+<\/h1>.*<(?:p|h2 id="[\w-]+")>/s, name);
       assert.doesNotMatch(text, /\]\(|<p>\|/, `${name}: Markdown that is not read`);
+      // On a phone, each cell names its column.
+      assert.doesNotMatch(text, /<td>/, name);
       for (const [, link] of text.matchAll(/href="\/console\/guides\/([\w-]+)/g)) {
         assert(
           SOURCES.some((source) => source.name === link),

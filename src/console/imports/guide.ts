@@ -10,7 +10,7 @@ import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { headline } from '../shell/blocks.ts';
+import { headline, table } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { GUIDES, IMPORTS } from '../texts/imports.ts';
 
@@ -73,9 +73,12 @@ const BLOCKS = {
   },
   table(to: ConsoleUrl, { header, rows }: Tokens.Table) {
     const head = header.map(({ tokens }) => html`<th scope="col">${inside(to, tokens)}</th>`);
-    const body = rows.map((row) => html`<tr>${row.map(({ tokens }) => html`<td>${inside(to, tokens)}</td>`)}</tr>\n`);
-    const name = header.map(({ text }) => text).join(', ');
-    return html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+    const labels = header.map(({ text }) => text.replaceAll('`', ''));
+    const body = rows.map(
+      (row) =>
+        html`<tr>${row.map(({ tokens }, i) => html`<td data-label="${labels[i]}"><div>${inside(to, tokens)}</div></td>`)}</tr>\n`,
+    );
+    return table(labels.join(', '), head, body);
   },
 };
 

@@ -107,7 +107,7 @@ function importTable(consoleUrl: ConsoleUrl, { imports, names }: ListView): Html
   const { caption, import: title, source, state, progress, rate, failed, started } = IMPORTS;
   const columns = [title, source, state, progress, numbers(rate), numbers(failed), started];
   const rows = nested(imports).map((one) => row(consoleUrl, one, names));
-  return html`<div class="card flush">${table(caption, columns, rows)}</div>`;
+  return html`<div class="card flush">${table(caption, columns, rows, 'whole-words')}</div>`;
 }
 
 /** A check belongs under its import, if that is on the page. */

@@ -19,7 +19,7 @@ export interface UploadView {
 export function uploadFiles(consoleUrl: ConsoleUrl, { importId, files, hasZone }: UploadView): Html {
   const { heading, hint, choose, more, noScript, ...texts } = UPLOAD;
   const add = html`<div class="drop with-script" hidden><p><strong>${heading}</strong></p><p class="soft">${hint}</p>
-<label class="button">${files.length > 0 ? more : choose}<input class="sr" type="file" multiple></label></div>
+<label class="button${files.length > 0 ? html` quiet` : undefined}">${files.length > 0 ? more : choose}<input class="sr" type="file" multiple></label></div>
 <p class="without-script notice warn">${noScript}</p>`;
   return html`<upload-files class="card" api="${consoleUrl('/api')}" pages="${consoleUrl('/imports/new')}" import="${importId}" texts="${JSON.stringify(texts)}" files="${JSON.stringify(files)}">
 <p class="notice bad" role="alert" hidden></p>
