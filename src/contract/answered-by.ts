@@ -40,7 +40,7 @@ export const ANSWERED_BY = {
   'ORG-ID-TAKEN': ['setUpOrg', 'createOrg'],
   'ORG-DOMAIN-TAKEN': ['setUpOrg', 'createOrg'],
   'ORG-INACTIVE': ['importHumanUser', 'importUsers', 'resumeImport', 'retryImport', 'sendSignInMails', 'checkImport', 'startImport', 'sendSampleMail'],
-  'ORG-STATE': ['setOrgLimits', 'deactivateOrg', 'reactivateOrg', 'deleteOrg', 'undeleteOrg', 'createMachineUser', 'addOrgMember', 'addPasswordAgePolicy', 'updatePasswordAgePolicy', 'resetPasswordAgePolicy', 'addPasswordComplexityPolicy', 'updatePasswordComplexityPolicy', 'resetPasswordComplexityPolicy', 'addLoginPolicy', 'updateLoginPolicy', 'resetLoginPolicy', 'updateBranding', 'resetBranding'],
+  'ORG-STATE': ['setAllowedUrls', 'setSignInNames', 'setWebhookSecret', 'setOrgLimits', 'deactivateOrg', 'reactivateOrg', 'deleteOrg', 'undeleteOrg', 'createHumanUser', 'createImport', 'addPasswordSource', 'changePasswordSource', 'endPasswordSource', 'removePasswordSource', 'addIdp', 'changeIdp', 'removeIdp', 'createMachineUser', 'addOrgMember', 'removeOrgMember', 'addPasswordAgePolicy', 'updatePasswordAgePolicy', 'resetPasswordAgePolicy', 'addPasswordComplexityPolicy', 'updatePasswordComplexityPolicy', 'resetPasswordComplexityPolicy', 'addLoginPolicy', 'updateLoginPolicy', 'resetLoginPolicy', 'updateBranding', 'resetBranding'],
   'ORG-LIMIT-REQUESTS': 'any operation',
   'ORG-LIMIT-IMPORTS': ['importUsers', 'resumeImport', 'checkImport', 'startImport'],
   'ORG-LIMIT-USERS': ['createHumanUser', 'importHumanUser', 'importUsers', 'resumeImport', 'retryImport', 'startImport', 'createMachineUser'],

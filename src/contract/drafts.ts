@@ -36,7 +36,7 @@ export const draftOperations = operations({
         headers: z.object({ Location: z.string().meta({ description: 'Path of the import.' }) }),
       },
     },
-    errors: ['ORG-NOT-FOUND', 'IMPORT-DRAFTS'],
+    errors: ['ORG-NOT-FOUND', 'IMPORT-DRAFTS', 'ORG-STATE'],
   },
   guessImport: {
     path: 'GET /admin/v1/imports/{importId}/guess',

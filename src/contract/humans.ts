@@ -232,6 +232,7 @@ export const humanOperations = operations({
       'IDP-LINK-HELD',
       'PASSWORD-POLICY',
       'URL-TEMPLATE-NOT-ALLOWED',
+      'ORG-STATE',
     ],
   },
   updateHumanUser: {

@@ -289,7 +289,7 @@ export const idpOperations = operations({
     description: `${ABOUT_NEW} It signs in users of the organization only, and nobody with more rights than who set it last.`,
     body: NEW,
     answers: { 200: { schema: ADDED, example: { idpId, id: idpId, details: exampleCreated } } },
-    errors: ['IDP-ALIAS-TAKEN', 'IDPS-FULL'],
+    errors: ['IDP-ALIAS-TAKEN', 'IDPS-FULL', 'ORG-STATE'],
   },
   listIdps: {
     path: 'GET /management/v1/idps',
@@ -322,7 +322,7 @@ export const idpOperations = operations({
     description: ABOUT_CHANGE,
     body: CHANGES,
     answers: { 200: changed },
-    errors: ['IDP-ALIAS-TAKEN'],
+    errors: ['IDP-ALIAS-TAKEN', 'ORG-STATE'],
   },
   removeIdp: {
     path: 'DELETE /management/v1/idps/{idpId}',
@@ -331,6 +331,7 @@ export const idpOperations = operations({
     summary: 'Remove an identity provider of an organization',
     description: ABOUT_REMOVAL,
     answers: { 200: changed },
+    errors: ['ORG-STATE'],
   },
   addInstanceIdp: {
     path: 'POST /admin/v1/idps',

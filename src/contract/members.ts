@@ -64,7 +64,7 @@ export const memberOperations = operations({
     of: 'org',
     summary: 'Remove a member from the organization',
     answers: { 200: changed },
-    errors: ['MEMBER-NOT-FOUND'],
+    errors: ['MEMBER-NOT-FOUND', 'ORG-STATE'],
   },
   addInstanceMember: {
     path: 'POST /admin/v1/members',

@@ -219,6 +219,7 @@ export const orgOperations = operations({
       examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } },
     },
     answers: { 200: changed },
+    errors: ['ORG-STATE'],
   },
   getSignInNames: {
     path: 'GET /management/v1/orgs/me/sign_in_names',
@@ -246,6 +247,7 @@ export const orgOperations = operations({
       examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } },
     },
     answers: { 200: changed },
+    errors: ['ORG-STATE'],
   },
   setWebhookSecret: {
     path: 'PUT /management/v1/orgs/me/webhook_secret',
@@ -262,6 +264,7 @@ export const orgOperations = operations({
         example: { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleDetails },
       },
     },
+    errors: ['ORG-STATE'],
   },
   getOrg: {
     path: 'GET /admin/v1/orgs/{orgId}',

@@ -184,7 +184,7 @@ export const passwordSourceOperations = operations({
         example: { sourceId, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleCreated },
       },
     },
-    errors: ['PASSWORD-SOURCES-FULL'],
+    errors: ['PASSWORD-SOURCES-FULL', 'ORG-STATE'],
   },
   listPasswordSources: {
     path: 'GET /management/v1/password_sources',
@@ -232,7 +232,7 @@ export const passwordSourceOperations = operations({
         example: { details: changed.example.details },
       },
     },
-    errors: ['PASSWORD-SOURCE-ENDED'],
+    errors: ['PASSWORD-SOURCE-ENDED', 'ORG-STATE'],
   },
   getPasswordSourceStatus: {
     path: 'GET /management/v1/password_sources/{sourceId}/status',
@@ -292,6 +292,7 @@ export const passwordSourceOperations = operations({
       'Nobody is verified there any more. Users who have not signed in get the initialisation email, as users without ' +
       'a password do, at the rate of emails. Idempotent: repeating the call has no further effect.',
     answers: { 200: changed },
+    errors: ['ORG-STATE'],
   },
   removePasswordSource: {
     path: 'DELETE /management/v1/password_sources/{sourceId}',
@@ -299,7 +300,7 @@ export const passwordSourceOperations = operations({
     of: 'source',
     summary: 'Delete a password source',
     answers: { 200: changed },
-    errors: ['PASSWORD-SOURCE-IN-USE'],
+    errors: ['PASSWORD-SOURCE-IN-USE', 'ORG-STATE'],
   },
 });
 

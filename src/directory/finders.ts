@@ -3,7 +3,7 @@ import { requireReach } from '../contract/permissions.ts';
 import { anOrg, type Finder } from '../contract/serve.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
 import { pathId } from '../platform/http/parse.ts';
-import { wrongState } from './organization-states.ts';
+import { undeleted } from './organization-states.ts';
 import { type Org, requireOrg } from './organizations.ts';
 import { accessForChange, findUser, type Reached, type User, userNotFound } from './users/store.ts';
 
@@ -17,9 +17,7 @@ export function changeableOrg(db: Db): Finder<'org', Org> {
   return {
     of: 'org',
     async find(asked) {
-      const org = await existingOrg(db).find(asked);
-      if (org.removedAt !== null) throw wrongState('is deleted; take the deletion back first');
-      return org;
+      return undeleted(await existingOrg(db).find(asked));
     },
   };
 }

@@ -15,7 +15,7 @@ import { findUser, userNotFound } from './users/store.ts';
 /** Routes of both kinds of members. */
 export function memberRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  const ofOrg = scopeOf(existingOrg(pool));
+  const ofChangeable = scopeOf(changeableOrg(pool));
   const ofInstance: Finder<'instance', Scope> = {
     of: 'instance',
     find(asked) {
@@ -23,11 +23,13 @@ export function memberRoutes({ pool }: { pool: Pool }): Router {
       return { kind: 'instance' };
     },
   };
-  serve(router, operations.addOrgMember, scopeOf(changeableOrg(pool)), (asked) => add(pool, asked));
+  serve(router, operations.addOrgMember, ofChangeable, (asked) => add(pool, asked));
   serve(router, operations.addInstanceMember, ofInstance, (asked) => add(pool, asked));
-  serve(router, operations.searchOrgMembers, ofOrg, ({ target, body }) => search(pool, target, body.query));
+  serve(router, operations.searchOrgMembers, scopeOf(existingOrg(pool)), ({ target, body }) =>
+    search(pool, target, body.query),
+  );
   serve(router, operations.searchInstanceMembers, ofInstance, ({ target, body }) => search(pool, target, body.query));
-  serve(router, operations.removeOrgMember, ofOrg, ({ target, caller, params }) =>
+  serve(router, operations.removeOrgMember, ofChangeable, ({ target, caller, params }) =>
     remove(pool, target, params.userId, caller),
   );
   serve(router, operations.removeInstanceMember, ofInstance, ({ target, caller, params }) =>

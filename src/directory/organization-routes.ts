@@ -79,30 +79,26 @@ function limitRoutes({ pool }: { pool: Pool }): Router {
 /** Where the links in emails of an organization may lead, and the names that its users sign in with. */
 function settingRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
+  const changeable = changeableOrg(pool);
   serve(router, orgs.getAllowedUrls, existingOrg(pool), async ({ target: org }) => ({
     details: orgDetails(org),
     allowedUrls: await allowedUrlsOf(pool, org.id),
   }));
-  serve(router, orgs.setAllowedUrls, anOrg, ({ caller, target, body }) =>
-    changed(pool, target, (db) => setAllowedUrls(db, target, body.allowedUrls, caller.userId)),
+  serve(router, orgs.setAllowedUrls, changeable, ({ caller, target: { id }, body }) =>
+    changed(pool, id, (db) => setAllowedUrls(db, id, body.allowedUrls, caller.userId)),
   );
   serve(router, orgs.getSignInNames, existingOrg(pool), async ({ target: org }) => ({
     details: orgDetails(org),
     signInNames: [...(await signInNamesOf(pool, org.id))],
   }));
-  serve(router, orgs.setSignInNames, anOrg, ({ caller, target, body }) =>
-    changed(pool, target, (db) => setSignInNames(db, target, body.signInNames, caller.userId)),
+  serve(router, orgs.setSignInNames, changeable, ({ caller, target: { id }, body }) =>
+    changed(pool, id, (db) => setSignInNames(db, id, body.signInNames, caller.userId)),
   );
   return router;
 }
 
-/** Changes an organization that exists. */
 async function changed(pool: Pool, orgId: string, change: (db: Db) => Promise<AppendedEvent>) {
-  const event = await transaction(pool, async (db) => {
-    await requireOrg(db, orgId);
-    return change(db);
-  });
-  return changedAnswer(event, orgId);
+  return changedAnswer(await transaction(pool, change), orgId);
 }
 
 function orgDetails({ id, sequence, changedAt }: Org) {
@@ -128,12 +124,9 @@ function stateOf({ inactiveSince, removedAt }: Org): (typeof ORG_STATES)[number]
 /** The route for the secret that signs webhooks of an organization. */
 export function webhookRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
   const router = Router();
-  serve(router, orgs.setWebhookSecret, anOrg, async ({ caller, target: orgId }) => {
-    const { secret, event } = await transaction(pool, async (db) => {
-      await requireOrg(db, orgId);
-      return setWebhookSecret(db, secrets, orgId, caller.userId);
-    });
-    return { secret, ...changedAnswer(event, orgId) };
+  serve(router, orgs.setWebhookSecret, changeableOrg(pool), async ({ caller, target: { id } }) => {
+    const { secret, event } = await transaction(pool, (db) => setWebhookSecret(db, secrets, id, caller.userId));
+    return { secret, ...changedAnswer(event, id) };
   });
   return router;
 }

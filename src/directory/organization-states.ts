@@ -48,6 +48,12 @@ export function wrongState(problem: string): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'ORG-STATE', `The organization ${problem}.`);
 }
 
+/** The organization, for a change of something that belongs to it. @throws ApiError 400 ORG-STATE for a deleted one */
+export function undeleted(org: Org): Org {
+  if (org.removedAt !== null) throw wrongState('is deleted; take the deletion back first');
+  return org;
+}
+
 /** @param change.set SQL, with the time of the event as `$3` */
 export async function changeState(
   db: Db,

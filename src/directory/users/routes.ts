@@ -25,6 +25,7 @@ import { badFields, pathId } from '../../platform/http/parse.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeableOrg, changeableUser, existingOrg, readableUser } from '../finders.ts';
 import { linksOf } from '../idp-links.ts';
+import { undeleted } from '../organization-states.ts';
 import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requireOrg } from '../organizations.ts';
 import { createHuman, type HumanDeps } from './create.ts';
 import { requestErasure } from './erase.ts';
@@ -107,7 +108,7 @@ export function humanRoutes(deps: HumanDeps): Router {
   const router = Router();
   serve(router, humanOperations.createHumanUser, orgsOfBody, async ({ caller, target, body, req }) => {
     const { orgId = selectedOrg(req, caller), orgDomain } = body.organization ?? {};
-    const org = await targetOrg(deps.pool, caller, target, orgId, orgDomain);
+    const org = undeleted(await targetOrg(deps.pool, caller, target, orgId, orgDomain));
     await requireAllowedTemplate(deps, org.id, 'email.sendCode.urlTemplate', body.email.sendCode?.urlTemplate);
     return createHuman(deps, org, body, caller.userId);
   });

@@ -9,6 +9,7 @@
 import type { z } from 'zod';
 import type { createBody } from '../../contract/import-options.ts';
 import { type Caller, orgsFor, requirePermission } from '../../contract/permissions.ts';
+import { undeleted } from '../../directory/organization-states.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -23,7 +24,7 @@ const MOST_OF_CALLER = 20;
 const MOST_OF_ORG = 50;
 const RETRY_AFTER_S = 60;
 
-/** Returns the id of the draft. @throws ApiError 403, 404, 429 */
+/** Returns the id of the draft. @throws ApiError 400 ORG-STATE, 403, 404, 429 */
 export async function createDraft(
   pool: Pool,
   caller: Caller,
@@ -33,7 +34,7 @@ export async function createDraft(
   orgsFor(caller, 'createImport');
   if (orgId !== undefined) {
     requirePermission(caller, 'createImport', orgId);
-    await requireOrg(pool, orgId);
+    undeleted(await requireOrg(pool, orgId));
   }
   return transaction(pool, async (db) => {
     await takeDraft(db, caller);

@@ -15,8 +15,9 @@ import {
   SECRET_SETTINGS,
 } from '../../contract/password-sources.ts';
 import { type Caller, requireReach } from '../../contract/permissions.ts';
-import { type Asked, anOrg, type Finder, serve } from '../../contract/serve.ts';
-import { existingOrg } from '../../directory/finders.ts';
+import { type Asked, type Finder, serve } from '../../contract/serve.ts';
+import { changeableOrg, existingOrg } from '../../directory/finders.ts';
+import { undeleted } from '../../directory/organization-states.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { type AppendedEvent, changedAnswer, details, newDetails } from '../../platform/db/events.ts';
@@ -50,7 +51,9 @@ export function passwordSourceRoutes(deps: AskDeps): Router {
   const { pool } = deps;
   const router = Router();
   const source = reachableSource(pool);
-  serve(router, operations.addPasswordSource, anOrg, ({ caller, target, body }) => add(deps, caller, target, body));
+  serve(router, operations.addPasswordSource, changeableOrg(pool), ({ caller, target, body }) =>
+    add(deps, caller, target.id, body),
+  );
   serve(router, operations.listPasswordSources, existingOrg(pool), async ({ target }) => {
     const sources = await listSources(pool, target.id);
     return searchResult(sources.length, sources.map(sourceView));
@@ -69,7 +72,6 @@ export function passwordSourceRoutes(deps: AskDeps): Router {
 async function add({ pool, secrets, config }: AskDeps, { userId }: Caller, orgId: string, source: NewSource) {
   requireTarget(source, config.PASSWORD_SOURCE_ALLOW_PRIVATE);
   const { id, secret, event } = await transaction(pool, async (db) => {
-    await requireOrg(db, orgId);
     return addSource(db, secrets, orgId, source, userId);
   });
   return { sourceId: id, ...(secret === undefined ? {} : { secret }), details: newDetails(event, orgId) };
@@ -127,9 +129,10 @@ async function change(pool: Pool, by: By, { id }: PasswordVerifier, act: Change)
   });
 }
 
-/** The source with its row locked, for a caller who may decide about its users. @throws ApiError 403, 404 */
+/** The source with its row locked, for a caller who may decide about its users. @throws ApiError 400, 403, 404 */
 async function deciding(db: Db, { caller, operation }: By, id: string): Promise<PasswordVerifier> {
   const source = requireReach(caller, operation, await findSource(db, id, 'for update'), sourceNotFound);
+  undeleted(await requireOrg(db, source.orgId));
   await requireMayDecide(db, caller, source);
   return source;
 }

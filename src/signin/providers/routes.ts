@@ -7,9 +7,10 @@
 import { Router } from 'express';
 import { type ChangedIdp, type NewIdp, idpOperations as operations } from '../../contract/idps.ts';
 import { type Caller, requireReach } from '../../contract/permissions.ts';
-import { type Asked, anOrg, type Finder, instance, serve } from '../../contract/serve.ts';
-import { existingOrg } from '../../directory/finders.ts';
+import { type Asked, type Finder, instance, serve } from '../../contract/serve.ts';
+import { changeableOrg, existingOrg } from '../../directory/finders.ts';
 import { INSTANCE } from '../../directory/members.ts';
+import { undeleted } from '../../directory/organization-states.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import type { Config } from '../../platform/config.ts';
 import { countWithin, type Limit } from '../../platform/db/counts.ts';
@@ -50,7 +51,9 @@ export function idpRoutes(deps: IdpDeps): Router {
     const idps = await listIdps(pool, orgId);
     return searchResult(idps.length, idps.map(view));
   };
-  serve(router, operations.addIdp, anOrg, ({ caller, target, body }) => add(deps, caller, target, body));
+  serve(router, operations.addIdp, changeableOrg(pool), ({ caller, target, body }) =>
+    add(deps, caller, target.id, body),
+  );
   serve(router, operations.listIdps, existingOrg(pool), ({ target }) => all(target.id));
   serve(router, operations.getIdp, own, ({ target }) => ({ idp: view(target) }));
   serve(router, operations.checkIdp, own, ({ target }) => checked(deps, target));
@@ -72,7 +75,6 @@ export function idpRoutes(deps: IdpDeps): Router {
 async function add({ pool, secrets, config }: IdpDeps, caller: Caller, orgId: string | null, body: NewIdp) {
   const draft = newDraft(body, { allowPrivate: config.IDP_ALLOW_PRIVATE });
   const { id, event } = await transaction(pool, async (db) => {
-    if (orgId !== null) await requireOrg(db, orgId);
     return addIdp(db, secrets, orgId, draft, caller);
   });
   return { idpId: id, id, details: newDetails(event, orgId ?? INSTANCE) };
@@ -110,12 +112,15 @@ async function remove({ pool }: IdpDeps, by: By, { id, orgId }: Idp) {
   return changedAnswer(event, orgId ?? INSTANCE);
 }
 
-/** The provider with its row locked, for a caller who may decide about its users. @throws ApiError 403, 404 */
+/** The provider with its row locked, for a caller who may decide about its users. @throws ApiError 400, 403, 404 */
 async function deciding(db: Db, { caller, operation }: By, id: string, orgId: string | null): Promise<Idp> {
   await lockOwner(db, orgId);
   const idp = await findIdp(db, id, 'for update');
   if (idp === undefined || idp.orgId !== orgId) throw idpNotFound();
-  if (orgId !== null) requireReach(caller, operation, { id, orgId }, idpNotFound);
+  if (orgId !== null) {
+    requireReach(caller, operation, { id, orgId }, idpNotFound);
+    undeleted(await requireOrg(db, orgId));
+  }
   await requireMayDecide(db, caller, idp);
   return idp;
 }
