@@ -129,6 +129,19 @@ describe('the console in German', () => {
     assert.deepEqual(found, []);
   });
 
+  it('names the states of users that a column decides', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await enterGerman(t, '/console/imports/new');
+    const people = 'Mail;Vorname;Gesperrt\nann@acme.example;Ann;nein\nbob@acme.example;Bob;ja\n';
+    await dropFiles(page, { 'kunden.csv': people });
+    await page.locator('.upload.done').waitFor();
+    await next(page, 'Quelle');
+    await next(page, 'Spalten');
+    await page.getByText('nein → aktiv, ja → inaktiv').waitFor();
+    await page.getByText('ann@acme.example · aktiv').waitFor();
+    assert.deepEqual(await wrongIn(page), []);
+  });
+
   it('is chosen at the foot of a page, and kept', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console/users?state=ACTIVE');

@@ -359,7 +359,7 @@ function exampleUser(
   if (!person) return undefined;
   const { email = '', userName, displayName, firstName = '', lastName = '', state = 'active' } = person;
   const login = userName ?? email;
-  return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state, login };
+  return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state: COLUMNS.states[state], login };
 }
 
 function firstValues(columns: readonly Column[]): Fields {
@@ -373,5 +373,5 @@ function statesOf(source: string, field: string, { name, samples }: Column): str
   return samples
     .map(({ text }) => text)
     .filter((text) => text !== undefined)
-    .map((text) => `${text} → ${personOf(convert, { [name]: text })?.state ?? 'active'}`);
+    .map((text) => `${text} → ${COLUMNS.states[personOf(convert, { [name]: text })?.state ?? 'active']}`);
 }

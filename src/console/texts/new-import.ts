@@ -144,6 +144,7 @@ const englishEncodingNames: Readonly<Record<Encoding, string>> = {
 
 const englishColumns = {
   title: 'Columns',
+  states: { active: 'active', inactive: 'inactive', locked: 'locked' },
   known: (title: string) =>
     `The fields of ${title} are known: there is nothing to map. These are examples; lists, hashes and secrets are not shown.`,
   unclear: (title: string) =>

@@ -18,6 +18,10 @@ test('text has the sizes and weights of the scale, and no others', () => {
   }
 });
 
+test('no style depends on the words of a language', () => {
+  for (const path of STYLES) assert.doesNotMatch(read(path), /\[(?:aria-label|title|alt|placeholder)[~|^$*]?=/, path);
+});
+
 test('the pages of /docs have the colours of all pages, and none of their own', () => {
   const style = read(DOCS);
   assert.match(style, /^@import url\("[^"]*look\.css"\);/);

@@ -144,6 +144,7 @@ export const ENCODING_NAMES = {
 
 export const COLUMNS = {
   title: 'Spalten',
+  states: { active: 'aktiv', inactive: 'inaktiv', locked: 'gesperrt' },
   known: (title: string) =>
     `Die Felder von ${title} sind bekannt: Es gibt nichts zuzuordnen. Das sind Beispiele; Listen, Hashes und Geheimnisse werden nicht angezeigt.`,
   unclear: (title: string) =>
