@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { mailLook } from '../../src/messages/mail/branding.ts';
+import { previewMail } from '../../src/messages/mail/preview.ts';
 import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
 import { inLanguage, LANGUAGES } from '../../src/platform/messages/catalogue.ts';
 import { axeProblems } from '../support/axe.ts';
@@ -9,7 +11,7 @@ import { screenshot } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { NARROW, problemsIn } from './inspect.ts';
 import { allPages, SCRIPT } from './pages.ts';
-import { headed, openStage, type Stage, welcomed } from './stage.ts';
+import { headed, logIn, openStage, type Stage, welcomed } from './stage.ts';
 
 const PASSWORD = 'correct horse';
 
@@ -139,6 +141,37 @@ describe('the language of the pages, in a browser', () => {
     assert.ok(plus < digit, `the sign is at ${plus}, the digit at ${digit}`);
   });
 
+  it('leaves a code in a mail on one line of a narrow phone, and lines of Japanese between phrases', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { viewport: { width: 320, height: 600 } });
+    for (const kind of ['confirm_change', 'sign_in'] as const) {
+      const mail = previewMail(stage.api.deps.config, {
+        kind,
+        org: { id: '1', name: 'Acme' },
+        languages: { chosen: 'ja' },
+        look: mailLook([], stage.api.url),
+        expiresAt: new Date(0),
+        displayName: '',
+      });
+      await page.setContent(mail.html);
+      assert.equal(await page.evaluate(LINES_OF_CODE), 1, kind);
+      const isPhrase = 'getComputedStyle(document.querySelector(".text p")).wordBreak';
+      assert.equal(await page.evaluate(isPhrase), 'auto-phrase');
+    }
+  });
+
+  it('keeps buttons apart that follow each other, on the page of a phone number', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    await stage.api.deps.pool.query(`update users set phone = '+41791234567' where id = $1`, [loginName]);
+    const page = await stage.browser.openPage(t, { viewport: NARROW });
+    await page.goto(`${stage.api.url}/account/phone`);
+    await logIn(page, loginName, PASSWORD);
+    const confirm = await page.getByRole('button', { name: 'Confirm' }).boundingBox();
+    const again = await page.getByRole('button', { name: 'Send a new code' }).boundingBox();
+    assert.ok(confirm && again && again.y - confirm.y - confirm.height >= 8);
+  });
+
   it('begins lists and technical texts on the side where they are read from', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t, { viewport: NARROW });
@@ -154,6 +187,12 @@ describe('the language of the pages, in a browser', () => {
     }
   });
 });
+
+const LINES_OF_CODE = `{
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector('p[dir="ltr"]'));
+  range.getClientRects().length;
+}`;
 
 /** The links of the list that do not begin where their row does. */
 const UNALIGNED = `(side) => [...document.querySelectorAll('.languages a')]

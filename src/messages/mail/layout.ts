@@ -147,8 +147,13 @@ function colors(own: Partial<MailColors> = {}, theme: MailColors): MailColors {
 
 const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5';
 const HIDDEN = 'display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all';
-const DIGITS = 'margin:0 0 24px;font-size:24px;font-weight:700;letter-spacing:2px;line-height:1.3;word-break:break-all';
+const DIGITS = 'margin:0 0 24px;font-weight:700;line-height:1.3;word-break:break-all';
+/** Codes of letters are longer than those of digits, and are as easily typed from one line. */
+const sizeOf = (code: string) =>
+  code.length > 8 ? 'font-size:20px;letter-spacing:1px' : 'font-size:24px;letter-spacing:2px';
 const P = 'margin:0 0 16px';
+/** Where lines may end, in programs that know phrases: Japanese has no spaces. */
+const BREAKS: { [language in Language]?: string } = { ja: ';word-break:auto-phrase' };
 
 function page(letter: Letter, branding: MailBranding, language: Language): Html {
   const { theme = 'both' } = branding;
@@ -168,9 +173,11 @@ function page(letter: Letter, branding: MailBranding, language: Language): Html 
 <table role="presentation" class="page" width="100%" cellspacing="0" cellpadding="0" border="0" style="background:${shown.page}">
 <tr><td align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="100%" cellspacing="0" cellpadding="0" border="0" style="max-width:520px;background:${shown.card};border-radius:${radius}px">
-<tr><td class="text" dir="${direction}" align="${direction === 'rtl' ? 'right' : 'left'}" style="padding:28px 24px;color:${shown.text};${FONT}">
+<tr><td class="text" dir="${direction}" align="${direction === 'rtl' ? 'right' : 'left'}" style="padding:28px 24px;color:${shown.text};${FONT}${BREAKS[language]}">
 ${head(branding)}${paragraphs(opening(letter, branding))}${
-  letter.code === undefined ? undefined : html`<p dir="ltr" style="${DIGITS}">${letter.code}</p>\n`
+  letter.code === undefined
+    ? undefined
+    : html`<p dir="ltr" style="${DIGITS};${sizeOf(letter.code)}">${letter.code}</p>\n`
 }${button(letter.button, shown, radius)}${paragraphs(letter.after ?? [])}${small(letter.small, shown)}${foot(branding, shown)}</td></tr>
 </table>
 </td></tr>

@@ -221,6 +221,8 @@ p strong { color: var(--text) }
 h1, h2, strong, th { font-weight: var(--weight-strong) }
 p:last-child { margin-bottom: 0 }
 form, .buttons form { margin: 0 }
+form + form { margin: 12px 0 0 }
+h1 + :is(form, ol) { margin-top: 20px }
 .field { margin: 0 0 20px }
 label { display: block; margin: 0 0 6px; font-weight: var(--weight-strong) }
 .hint { margin: 6px 0 0; font-size: var(--size-small) }
@@ -272,7 +274,7 @@ a:focus-visible { border-radius: 4px }
 .mark.good { background: var(--good-page); color: var(--good) }
 .mark.bad { background: var(--bad-page); color: var(--bad) }
 .small { font-size: var(--size-small) }
-.shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center }
+.shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center; text-wrap: balance }
 .shown code { font-size: var(--size-heading); letter-spacing: .12em }
 .shown code.key { font-size: var(--size-title); letter-spacing: .06em }
 .rows { margin: 0 0 24px; padding: 0; list-style: none }
@@ -308,6 +310,7 @@ footer { margin: 28px 0 0; font-size: var(--size-small) }
 .languages a[aria-current] { color: var(--text); text-decoration: none }
 code { font: var(--size-small) ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }
+time { white-space: nowrap }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }
 @media (max-width: 520px) {
   body { display: block; padding: 0; background: var(--card) }
