@@ -199,7 +199,7 @@ export const ANSWERED_BY = {
   'IMPORT-PEPPER': ['importHumanUser', 'importUsers', 'convertImport'],
   'IMPORT-MAILS-HELD': ['sendSignInMails'],
   'IMPORT-PREVIEWS': ['previewImportUndo', 'previewSignInMails'],
-  'IMPORT-QUERY': ['importHumanUser', 'importUsers', 'listImports', 'listImportItems', 'getImportReport', 'cancelImport', 'pauseImport', 'resumeImport', 'retryImport', 'sendImportMails', 'undoImport', 'sendSignInMails', 'guessImport'],
+  'IMPORT-QUERY': ['importHumanUser', 'importUsers', 'listImports', 'listImportItems', 'getImportReport', 'cancelImport', 'pauseImport', 'resumeImport', 'retryImport', 'sendImportMails', 'undoImport', 'sendSignInMails', 'guessImport', 'previewImportMails'],
   'IMPORT-REMEDY': ['fixImport'],
   'IMPORT-RIGHTS': ['resumeImport', 'retryImport', 'checkImport', 'startImport'],
   'IMPORT-RUNNING': ['importUsers', 'checkImport', 'startImport'],

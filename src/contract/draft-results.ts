@@ -65,12 +65,25 @@ export const mailsPreview = z
           'answer in time. Absent without a mail server.',
       }),
     language: text().meta({ description: 'The language of users who prefer none that there are texts in (BCP 47).' }),
+    orgId: text().optional().meta({
+      description: 'Whose mails these are: `orgId` of the query, or the organization with the most mails.',
+    }),
+    orgs: z.array(z.object({ orgId: text(), name: text(), mails: count })).meta({
+      description:
+        'How many mails the users of each organization would get, the most first; at most 100. Empty before the first check.',
+    }),
+    moreOrgs: count.meta({ description: 'How many further organizations have users who would get a mail.' }),
+    kinds: z
+      .object({ verification: count, initialisation: count, passkey: count })
+      .optional()
+      .meta({ description: 'How many mails of each kind the whole import would send. Absent before the first check.' }),
     mails: z.array(
       z.object({
         kind: z.enum(['verification', 'initialisation', 'passkey']),
         language: text().meta({ description: 'The language of this mail (BCP 47).' }),
         users: count.optional().meta({
-          description: 'How many users of the latest check would get it. Absent before the first check.',
+          description:
+            'How many users of the organization would get it, by the latest check. Absent before the first check.',
         }),
         subject: text(),
         text: text(),
@@ -82,7 +95,7 @@ export const mailsPreview = z
   .meta({
     id: 'ImportMailsPreview',
     description:
-      'Each mail in the default language, and in each language that users of the latest check prefer. The code in its ' +
+      'Each mail of an organization in the default language, and in each language that its users prefer. The code in its ' +
       'link is made up.',
   });
 

@@ -8,7 +8,15 @@ import {
   exampleMailsPreview,
   exampleResult,
 } from './import-examples.ts';
-import { checkBody, convertBody, createBody, guessQuery, startBody, tryPasswordBody } from './import-options.ts';
+import {
+  checkBody,
+  convertBody,
+  createBody,
+  guessQuery,
+  mailsPreviewQuery,
+  startBody,
+  tryPasswordBody,
+} from './import-options.ts';
 import { pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
@@ -101,8 +109,11 @@ export const draftOperations = operations({
     of: 'import',
     summary: 'Preview the mails of a draft',
     description:
-      'Shows each mail that an import may send as a user gets it, and who sends it. Asks DNS for the SPF record of the ' +
+      'Shows each mail that an import may send as a user of one organization gets it, who sends it, and how many mails ' +
+      'each organization has. Asks DNS for the SPF record of the ' +
       'sender for at most two seconds; the answer counts for five minutes. Changes and sends nothing.',
+    query: mailsPreviewQuery,
+    queryError: 'IMPORT-QUERY',
     answers: { 200: { schema: mailsPreview, example: exampleMailsPreview } },
     errors: ['IMPORT-STATE'],
   },

@@ -110,6 +110,13 @@ export const exampleMailsPreview = {
   server: 'SMTP' as const,
   spf: 'FOUND' as const,
   language: 'en',
+  orgId: 'acme',
+  orgs: [
+    { orgId: 'acme', name: 'Acme', mails: 12_000 },
+    { orgId: 'globex', name: 'Globex', mails: 340 },
+  ],
+  moreOrgs: 0,
+  kinds: { verification: 12_340, initialisation: 0, passkey: 0 },
   mails: [
     {
       kind: 'verification' as const,

@@ -62,6 +62,14 @@ const sheetName = () => text(100);
 
 const encodingName = () => z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
 
+/** The query of `GET /admin/v1/imports/{importId}/mails_preview`. */
+export const mailsPreviewQuery = z.strictObject({
+  orgId: text(200).optional().meta({
+    description:
+      'Shows the mails of this organization of the import. Default: the one whose users would get the most mails.',
+  }),
+});
+
 /** The query of `GET /admin/v1/imports/{importId}/guess`. */
 export const guessQuery = z.strictObject({
   encoding: encodingName().optional().meta({

@@ -26,6 +26,8 @@ const DAY_MS = 24 * 3600_000;
 
 const MAILING = {
   ...{ from: 'Acme <no-reply@acme.example>', domain: 'acme.example', server: 'SMTP', spf: 'FOUND', language: 'en' },
+  ...{ orgId: 'acme', orgs: [{ orgId: 'acme', name: 'Acme Shop', mails: 4 }], moreOrgs: 0 },
+  kinds: { verification: 0, initialisation: 3, passkey: 1 },
   mails: [],
 };
 
@@ -320,7 +322,7 @@ test('the mails are shown with their sender, and it is said in red why they woul
   assert.match(page, /<summary>Preview: Einladung <span class="soft small">German, 1 user<\/span><\/summary>/);
   assert.match(
     page,
-    /<iframe class="mail" title="[^"]*: Einladung" src="\/console\/imports\/new\/7\/mails\/passkey\/de" sandbox="allow-popups allow-popups-to-escape-sandbox"/,
+    /<iframe class="mail" title="[^"]*: Einladung" src="\/console\/imports\/new\/7\/mails\/passkey\/de\?orgId=acme" sandbox="allow-popups allow-popups-to-escape-sandbox"/,
   );
   assert.match(page, /<pre class="mail" tabindex="0" lang="de">/);
   assert.match(page, /3 to choose a password.*1 to add a passkey/s);
@@ -328,7 +330,10 @@ test('the mails are shown with their sender, and it is said in red why they woul
   assert.match(pageWith({ server: 'MAILBOX' }), /class="notice bad" role="alert">No mail server is set/);
   assert.match(pageWith({ spf: 'NONE' }), /class="notice bad" role="alert">acme\.example has no SPF record/);
   assert.match(pageWith({ spf: 'UNKNOWN' }), /class="notice warn" role="status">DNS did not say in time/);
-  assert.doesNotMatch(pageOf(COUNTS, { mailing: { ...MAILING, server: 'MAILBOX' } }), /No mail server/);
+  assert.doesNotMatch(
+    pageOf(COUNTS, { mailing: { ...MAILING, kinds: undefined, server: 'MAILBOX' } }),
+    /No mail server/,
+  );
 });
 
 test('a file that was imported before is said, with what can happen to its users', () => {
@@ -389,4 +394,27 @@ test('where another import has started since, the check should be done again', (
     /class="notice warn"[^>]*>Another import has started since this check.*<button class="quiet">Check again</s,
   );
   assert.doesNotMatch(pageOf(COUNTS), /Another import/);
+});
+
+test('the mails are those of an organization that the person chooses, of a hundred by name and of others by id', () => {
+  const check = { mailKinds: { verification: 0, initialisation: 3 } };
+  const orgs = [
+    { orgId: 'acme', name: 'Acme Shop', mails: 1200 },
+    { orgId: 'b&b', name: '', mails: 1 },
+  ];
+  const pageWith = (mailing: object, more: object = {}) =>
+    pageOf(COUNTS, { check, mailing: { ...MAILING, ...MAILS, orgs, ...mailing }, ...more });
+  const page = pageWith({ orgId: 'b&b' });
+  assert.match(page, /<form method="get" action="\/console\/imports\/new\/7\/decide#mails">/);
+  assert.match(
+    page,
+    /<option value="acme">Acme Shop: 1,200 mails<\/option>\n<option value="b&amp;b" selected>b&amp;b: 1 mail<\/option>/,
+  );
+  assert.match(page, /src="\/console\/imports\/new\/7\/mails\/passkey\/de\?orgId=b%26b"/);
+  assert.doesNotMatch(page, /name="mailsOfId"/);
+  const many = pageWith({ orgId: 'far', moreOrgs: 1900 }, { mailsProblem: 'The import has no such organization.' });
+  assert.match(many, /<input id="mailsOfId"[^>]* value="far"/);
+  assert.match(many, /1,900 more organizations have fewer mails/);
+  assert.match(many, /role="alert">The import has no such organization\./);
+  assert.doesNotMatch(pageWith({ orgs: orgs.slice(0, 1) }), /name="mailsOf"/);
 });

@@ -88,6 +88,7 @@ const RUN_OPTIONS = {
   timeout: { type: 'string', default: '1h', describe: 'time limit of the import, such as 30m or 1h30m' },
   'dry-run': flag('report everything that would happen, and write nothing'),
   'mail-previews': text('with --dry-run: folder for the HTML and the text of each mail that would be sent'),
+  'mails-of': text('with --dry-run: the organization whose mails are shown: id, name or domain'),
   'on-existing': {
     choices: ['fail', 'skip', 'update'],
     default: 'fail',

@@ -227,12 +227,14 @@ async function follow(session: Session, options: RunOptions, sent: Sent, check?:
   const draftId = check && accepted.importId;
   const result = check ?? (await watchImport(session, importId));
   const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
-  const mails = draftId ? await readDraftMails(session, draftId) : [];
-  if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId, mails } : {}), summary, failures });
-  else {
+  const mailing = draftId ? await readDraftMails(session, draftId, options.mailsOf) : undefined;
+  if (out.json) {
+    const { mails, orgId: mailsOf, orgs: mailOrgs } = mailing ?? {};
+    out.result({ import: result, ...(draftId ? { draft: draftId, mails, mailsOf, mailOrgs } : {}), summary, failures });
+  } else {
     const missing = options.dryRun ? missingLines(summary.missing) : [];
     showResult(out, result, [...missing, ...groupLines('Failed, by reason', failures)]);
-    await showDraftMails(session, mails, options.mailPreviews);
+    if (mailing) await showDraftMails(session, mailing, options.mailPreviews);
   }
   for (const line of adviceLines(options, failures, draftId)) out.line(line);
   options.shell.exitCode = exitCodeFor(result);
@@ -328,7 +330,7 @@ function optionWords(valued: readonly [name: string, value: string | undefined][
 
 /** The command line without `--dry-run`. */
 function realCommand(options: RunOptions): string {
-  const given = wordsOf(options, ['dry-run', 'watch', 'yes', 'idempotency-key']);
+  const given = wordsOf(options, ['dry-run', 'mail-previews', 'mails-of', 'watch', 'yes', 'idempotency-key']);
   return ['muster', 'import', ...options.files, ...given, '--watch'].map(quoted).join(' ');
 }
 

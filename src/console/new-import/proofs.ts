@@ -4,15 +4,27 @@
  */
 import type { Answer } from '../../contract/client.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { field, text } from '../../platform/html/forms.ts';
+import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import { importOf, type Result } from '../shapes.ts';
-import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
+import {
+  type Choice,
+  choices,
+  count,
+  duration,
+  type Fact,
+  facts,
+  list,
+  notice,
+  parameter,
+  queryOf,
+  selectField,
+} from '../shell/blocks.ts';
 import { mailFrame } from '../shell/mail-frame.ts';
 import { MAILING, OUTLOOK, TRY } from '../texts/decide.ts';
 import { consoleLanguage } from '../texts/language.ts';
 import { DECIDE } from '../texts/new-import.ts';
-import type { Frame, Tried, WizardStep } from './frame.ts';
+import { type Frame, stepPath, type Tried, type WizardStep } from './frame.ts';
 import type { Plan } from './plan.ts';
 
 export interface MailsView {
@@ -20,9 +32,13 @@ export interface MailsView {
   plan: Plan;
   /** The mails, and who sends them. */
   mailing: Answer<'previewImportMails'>;
+  /** Why they are not those of the organization that was asked for. */
+  mailsProblem: string | undefined;
   /** Emails per second; 0: no limit. */
   mailRate: number;
 }
+
+const NONE = { verification: 0, initialisation: 0, passkey: 0 };
 
 /** Mails that the import writes. */
 export function mailsDue({ mailKinds }: Result): number {
@@ -30,8 +46,9 @@ export function mailsDue({ mailKinds }: Result): number {
 }
 
 /** The mails that are due, who sends them, what they say, and when to send them. @param form the id of the form that starts */
-export function mailsCard(frame: Frame, { plan, check, mailing, mailRate }: MailsView, form: string): Html {
-  const { verification, initialisation, passkey } = usersByKind(mailing);
+export function mailsCard(frame: Frame, view: MailsView, form: string): Html {
+  const { plan, check, mailing, mailsProblem, mailRate } = view;
+  const { verification, initialisation, passkey } = mailing.kinds ?? NONE;
   const due = mailsDue(check);
   const codes = check.signIn?.ways.MAIL_CODE ?? 0;
   const kinds = [
@@ -44,7 +61,7 @@ export function mailsCard(frame: Frame, { plan, check, mailing, mailRate }: Mail
   const sent = mailing.mails.filter(({ users = 0 }) => users > 0);
   return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${kinds.length > 0 ? list(kinds, 'plain') : html`<p>${DECIDE.noMails}</p>`}
 ${due > 0 ? html`<p class="soft small">${takes}</p>` : undefined}
-${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${sent.map((mail) => preview(frame, mail))}` : undefined}
+${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${ofOrganization(frame, mailing, mailsProblem)}${sent.map((mail) => preview(frame, mailing.orgId, mail))}` : undefined}
 ${
   due > 0
     ? html`${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, form)}`
@@ -75,21 +92,54 @@ function lifetime(seconds: number): string {
 
 type Mail = MailsView['mailing']['mails'][number];
 
-/** How many users would get each kind of mail, in all languages. */
-function usersByKind({ mails }: MailsView['mailing']): Record<Mail['kind'], number> {
-  const counts = { verification: 0, initialisation: 0, passkey: 0 };
-  for (const { kind, users = 0 } of mails) counts[kind] += users;
-  return counts;
+/** The parameter of Decide that names the organization whose mails are shown, and the field where another is typed. */
+const MAILS_OF = 'mailsOf';
+const MAILS_OF_ID = 'mailsOfId';
+
+/** Chooses whose mails are shown, where an import has several organizations with mails. */
+function ofOrganization(
+  frame: Frame,
+  { orgId = '', orgs, moreOrgs }: MailsView['mailing'],
+  problem: string | undefined,
+): Html | undefined {
+  if (orgs.length < 2) return undefined;
+  const isListed = orgs.some((org) => org.orgId === orgId);
+  const listed = orgs.map(({ orgId: id, name, mails }): Choice => {
+    return [id, MAILING.ofOrganization(name || id, mails, count(mails))];
+  });
+  const other = field({
+    name: MAILS_OF_ID,
+    label: MAILING.organizationId,
+    value: isListed ? '' : orgId,
+    hint: MAILING.more(moreOrgs, count(moreOrgs)),
+    isOptional: true,
+    more: html` maxlength="200"`,
+  });
+  return html`<form method="get" action="${frame.consoleUrl(stepPath(frame.importId, 'decide'))}#mails">
+${hidden(Object.fromEntries(new URLSearchParams(frame.query)))}${notice(problem, 'bad')}<div class="field">${selectField(MAILING.organization, MAILS_OF, listed, orgId)}</div>
+${moreOrgs > 0 ? other : undefined}<button class="quiet">${MAILING.show}</button></form>`;
+}
+
+/** The mails of the organization that was chosen, or of another one and why. */
+export async function mailingOf({ api, req }: WizardStep): Promise<Pick<MailsView, 'mailing' | 'mailsProblem'>> {
+  const orgId = parameter(req, MAILS_OF_ID) || parameter(req, MAILS_OF);
+  const read = (query: { orgId?: string }) => api.call('previewImportMails', importOf(req), { query });
+  try {
+    return { mailing: await read(orgId === '' ? {} : { orgId }), mailsProblem: undefined };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.id !== 'IMPORT-QUERY') throw error;
+    return { mailing: await read({}), mailsProblem: MAILING.notInImport };
+  }
 }
 
 /** The part of an address under which a mail is a document, for its frame. */
 export const MAIL_PATH = 'mails';
 
 /** A mail in one language: as text and as mail programs show it. */
-function preview({ consoleUrl, importId }: Frame, mail: Mail): Html {
+function preview({ consoleUrl, importId }: Frame, orgId: string | undefined, mail: Mail): Html {
   const { kind, language, users = 0, subject, text: body } = mail;
   const name = new Intl.DisplayNames(consoleLanguage(), { type: 'language' }).of(language) ?? language;
-  const src = consoleUrl(`/imports/new/${importId}/${MAIL_PATH}/${kind}/${language}`);
+  const src = consoleUrl(`/imports/new/${importId}/${MAIL_PATH}/${kind}/${language}${queryOf({ orgId })}`);
   return html`<details><summary>${MAILING.preview} ${subject} <span class="soft small">${MAILING.users(name, users, count(users))}</span></summary>
 ${mailFrame(`${MAILING.asHtml}: ${subject}`, src)}<details><summary>${MAILING.asText}</summary><pre class="mail" tabindex="0" lang="${language}">${body}</pre></details></details>`;
 }

@@ -7,7 +7,7 @@ import type { ScreenDeps } from '../deps.ts';
 import { guideList } from '../imports/guide.ts';
 import { sessionOf } from '../session.ts';
 import { type Draft, importOf, isDraft } from '../shapes.ts';
-import { importBadge } from '../shell/blocks.ts';
+import { importBadge, parameter } from '../shell/blocks.ts';
 import { openLive } from '../shell/live.ts';
 import { sendMailDocument } from '../shell/mail-frame.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
@@ -68,7 +68,9 @@ export function newImportScreens(deps: ScreenDeps): Router {
     if (on) await showOpen(deps, { ...on, tried: await tryTyped(on) });
   });
   router.get(`${ONE}/${MAIL_PATH}/:kind/:language`, async (req, res) => {
-    const { mails } = await sessionOf(res).api.call('previewImportMails', importOf(req));
+    const orgId = parameter(req, 'orgId');
+    const query = orgId === '' ? {} : { orgId };
+    const { mails } = await sessionOf(res).api.call('previewImportMails', importOf(req), { query });
     const mail = mails.find(({ kind, language }) => kind === req.params.kind && language === req.params.language);
     if (!mail) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
     sendMailDocument(res, mail.html);

@@ -46,6 +46,7 @@ import {
   queryOfPlan,
   sourceOf,
 } from './plan.ts';
+import { mailingOf } from './proofs.ts';
 
 type View = (on: WizardStep) => Promise<Html | undefined>;
 /** Returns where to go next. */
@@ -125,7 +126,7 @@ export const VIEWS: Record<StepName, View> = {
       api.call('getImport', { importId: id }),
       api.call('listImportCauses', importOf(on.req)),
       api.call('listImportItems', { importId: id }, { query: examples }),
-      api.call('previewImportMails', importOf(on.req)),
+      mailingOf(on),
       api.call('listEarlierImports', importOf(on.req)),
       api.call('listImports', { query: { drafts: 'false', pageSize: LATEST } }),
     ]);
@@ -139,7 +140,7 @@ export const VIEWS: Record<StepName, View> = {
       check,
       causes,
       updates,
-      mailing,
+      ...mailing,
       earlier: earlier.imports,
       startedSince: latest.imports.some((one) => !one.dryRun && isLater(one, check)),
       tried: on.tried,

@@ -96,6 +96,13 @@ const englishMailing = {
   users: (language: string, n: number, count: string) => `${language}, ${users(n, count)}`,
   asHtml: 'As mail programs show it',
   asText: 'The same mail as text',
+  organization: 'Mails of the organization',
+  ofOrganization: (name: string, n: number, count: string) => `${name}: ${count} ${each(n, 'mail', 'mails')}`,
+  more: (n: number, count: string) =>
+    `${count} more ${each(n, 'organization has', 'organizations have')} fewer mails. Type the id to see them.`,
+  organizationId: 'ID of another organization',
+  show: 'Show its mails',
+  notInImport: 'The import has no organization with this id.',
 };
 
 const englishTry = {

@@ -27,6 +27,8 @@ export interface Found {
   initialisations: number;
   /** The same mails by their kind and the language that the user prefers: `initialise de`; `initialise` without one. */
   mails: Record<string, number>;
+  /** The same by the number of the organization in the import. */
+  mailsByOrg: Record<number, Record<string, number>>;
   /** New users with an id of their own, of which nobody looked whether another organization has it. */
   uncheckedIds: number;
 }
@@ -46,7 +48,6 @@ export async function dryBatch(pool: Pool, importId: string, ordinals: number[])
   const { open, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items');
     const { verdicts, found, open } = await judge(db, importId, importId, candidates);
-    await addFound(db, importId, found);
     const created = verdicts
       .filter((v) => v.state === 'create')
       .map(({ item }): Settled => {
@@ -54,6 +55,8 @@ export async function dryBatch(pool: Pool, importId: string, ordinals: number[])
       });
     const outcomes = [...created, ...settledOf(verdicts)];
     const batch = await settleItems(db, importId, outcomes, { mails: mailCountOf(found), erase: true });
+    // The import's row is locked by now, and before those of its organizations, as everywhere.
+    await addFound(db, importId, found);
     return { open, batch };
   });
   if (batch) publishBatch(batch);
@@ -88,12 +91,14 @@ async function addBelongings(db: Db, entriesOf: string, judged: Verdict[]): Prom
 
 function foundOf(candidates: Candidates, judged: Verdict[]): Found {
   const { known } = candidates;
-  const mails: Record<string, number> = {};
+  const mails: Found['mails'] = {};
+  const mailsByOrg: Found['mailsByOrg'] = {};
   for (const verdict of judged) {
     const kind = mailOf(candidates, verdict);
     if (kind === undefined) continue;
     const key = `${kind} ${languageOf(verdict)}`.trimEnd();
-    mails[key] = (mails[key] ?? 0) + 1;
+    mailsByOrg[verdict.item.org_index] ??= {};
+    for (const counted of [mails, mailsByOrg[verdict.item.org_index] ?? {}]) counted[key] = (counted[key] ?? 0) + 1;
   }
   const all = Object.entries(mails);
   const count = (counted: typeof all) => counted.reduce((sum, [, users]) => sum + users, 0);
@@ -104,6 +109,7 @@ function foundOf(candidates: Candidates, judged: Verdict[]): Found {
     verifications,
     initialisations: count(all) - verifications,
     mails,
+    mailsByOrg,
     uncheckedIds: known ? judged.filter(isUnchecked).length : 0,
   };
 }
@@ -139,18 +145,27 @@ function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'ini
   return item.email_verified ? undefined : 'verify_email';
 }
 
-/** Adds up what a dry run counts. */
+/** Adds up what a dry run counts. Call it with a lock on the import. */
 export async function addFound(db: Db, importId: string, found: Found): Promise<void> {
-  const { verifications, initialisations, uncheckedIds, mails } = found;
+  const { verifications, initialisations, uncheckedIds, mails, mailsByOrg } = found;
   if (verifications + initialisations + uncheckedIds === 0) return;
   await db.query(
     `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3,
-       unchecked_ids = unchecked_ids + $4,
-       mails = (select coalesce(jsonb_object_agg(key, users), '{}') from (
-         select key, sum(value::int) as users
-         from (select * from jsonb_each_text(mails) union all select * from jsonb_each_text($5::jsonb)) counted
-         group by key) summed)
+       unchecked_ids = unchecked_ids + $4, mails = ${summed('mails', '$5::jsonb')}
      where import_id = $1`,
     [importId, verifications, initialisations, uncheckedIds, JSON.stringify(mails)],
   );
+  await db.query(
+    `update import_orgs o set mails = ${summed("coalesce(o.mails, '{}')", 'added.value')}
+     from jsonb_each($2::jsonb) added where o.import_id = $1 and o.org_index = added.key::int`,
+    [importId, JSON.stringify(mailsByOrg)],
+  );
+}
+
+/** SQL: two objects of numbers as one with their sums. */
+function summed(one: string, other: string): string {
+  return `(select coalesce(jsonb_object_agg(key, users), '{}') from (
+    select key, sum(value::int) as users
+    from (select * from jsonb_each_text(${one}) union all select * from jsonb_each_text(${other})) counted
+    group by key) summed)`;
 }

@@ -301,6 +301,7 @@ create table import_orgs (
   skipped integer not null default 0,
   failed integer not null default 0,
   undone integer not null default 0,
+  mails jsonb,
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id, org_index)
 );

@@ -143,7 +143,7 @@ export interface ImportItems {
 
 export interface ImportOrgs {
   import_id: string; org_index: number; org_id: string; total: number; succeeded: number; skipped: number;
-  failed: number; undone: number;
+  failed: number; undone: number; mails: unknown | null;
 }
 
 export interface ImportPeppers {

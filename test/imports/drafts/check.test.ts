@@ -235,3 +235,62 @@ test('the mails of a draft are shown in each language of its users, with how man
   assert.match(german.text, /^Guten Tag,\n/);
   assert.match(german.html, /<html lang="de" dir="ltr">/);
 });
+
+test('the mails of an import into several organizations are shown for one of them, with the number of each', async () => {
+  const other = await api.setupOrg();
+  const most = await api.setupOrg();
+  const person = (name: string, org: string, preferredLanguage: string) => ({
+    ...entry(name, {
+      profile: { firstName: 'Ann', lastName: 'Arbor', preferredLanguage },
+      email: { email: `${name}@example.com`, isEmailVerified: false },
+    }),
+    orgId: org,
+  });
+  const id = await draftOf([
+    person('lo-1', orgId, 'de'),
+    person('lo-2', other.orgId, 'fr'),
+    ...['lo-3', 'lo-4', 'lo-5'].map((name) => person(name, most.orgId, 'en')),
+    person('lo-6', orgId, 'de'),
+  ]);
+  const preview = (query = '') => call('GET', `${id}/mails_preview${query}`);
+  type Mail = { kind: string; language: string; users?: number; subject: string };
+  const sentOf = ({ body }: Answer) =>
+    (body.mails as Mail[])
+      .filter(({ users = 0 }) => users > 0)
+      .map((mail) => `${mail.kind} ${mail.language} ${mail.users}`);
+  const before = (await preview()).body;
+  assert.deepEqual([before.orgs, before.moreOrgs, before.kinds], [[], 0, undefined]);
+  const check = await checked(id);
+
+  const first = await preview();
+  assert.deepEqual(
+    first.body.orgs.map((org: { orgId: string; mails: number }) => [org.orgId, org.mails]),
+    [
+      [most.orgId, 3],
+      [orgId, 2],
+      [other.orgId, 1],
+    ],
+  );
+  assert.deepEqual(first.body.kinds, { verification: 6, initialisation: 0, passkey: 0 });
+  assert.deepEqual([first.body.orgId, sentOf(first)], [most.orgId, ['verification en 3']]);
+  const french = await preview(`?orgId=${other.orgId}`);
+  assert.deepEqual([french.body.orgId, sentOf(french)], [other.orgId, ['verification fr 1']]);
+  const { name } = french.body.orgs.find((org: { orgId: string }) => org.orgId === other.orgId);
+  const mail = french.body.mails.find((one: Mail) => one.language === 'fr');
+  assert.ok(name !== '' && mail.subject.includes(name), mail.subject);
+  assert.deepEqual(sentOf(await preview(`?orgId=${orgId}`)), ['verification de 2']);
+  for (const unknown of ['?orgId=nobody', '?orgId=', `?orgId=${orgId}&orgId=${orgId}`]) {
+    assert.equal(errorId(await preview(unknown)), 'IMPORT-QUERY', unknown);
+  }
+
+  await api.deps.pool.query(
+    `insert into import_orgs (import_id, org_index, org_id, mails)
+     select $1, 1000 + n, 'gone-' || n, '{"initialise": 1, "verify_email de": 1}' from generate_series(1, 200) n`,
+    [check.importId],
+  );
+  const { orgs, moreOrgs } = (await preview()).body;
+  assert.deepEqual(
+    [orgs.length, moreOrgs, orgs[0].mails, orgs[2]],
+    [100, 103, 3, { orgId: 'gone-1', name: '', mails: 2 }],
+  );
+});

@@ -98,6 +98,13 @@ export const MAILING = {
   users: (language: string, n: number, count: string) => `${language}, ${users(n, count)}`,
   asHtml: 'Wie Mailprogramme sie zeigen',
   asText: 'Dieselbe E-Mail als Text',
+  organization: 'E-Mails der Organisation',
+  ofOrganization: (name: string, n: number, count: string) => `${name}: ${count} ${each(n, 'E-Mail', 'E-Mails')}`,
+  more: (n: number, count: string) =>
+    `${count} weitere ${each(n, 'Organisation hat', 'Organisationen haben')} weniger E-Mails. Geben Sie die ID ein, um sie zu sehen.`,
+  organizationId: 'ID einer anderen Organisation',
+  show: 'E-Mails anzeigen',
+  notInImport: 'Der Import hat keine Organisation mit dieser ID.',
 };
 
 export const TRY = {
