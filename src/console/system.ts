@@ -1,17 +1,18 @@
 /** The screen of the service's state: what `muster doctor` and `muster workers` report, for an IAM_OWNER. */
 import { Router } from 'express';
 import type { Diagnostics, WorkerView } from '../contract/diagnostics.ts';
-import { type Finding, number, size } from '../contract/finding.ts';
+import type { Finding } from '../contract/finding.ts';
 import { checkService } from '../contract/findings.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { type Html, html } from '../platform/text/html.ts';
 import { type WebhookFacts, webhookFacts } from './database.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
-import { duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
+import { count, duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
 import { BRANDING } from './texts/branding.ts';
+import { sizeText } from './texts/language.ts';
 import { LOGIN_POLICY } from './texts/organizations.ts';
 import { PROVIDERS } from './texts/providers.ts';
 import { FINDING_STATES, SYSTEM } from './texts/system.ts';
@@ -76,7 +77,7 @@ function findingsOf(findings: readonly Finding[]): Html {
   const sorted = findings.toSorted((a, b) => ORDER[a.state] - ORDER[b.state]);
   return html`<ul class="plain findings">${sorted.map(
     ({ name, state: found, message, advice }) => html`<li>${state(FINDING_STATES[found])}
-<div><strong>${name}</strong>: ${message}${advice && html`<br><span class="soft">${advice}</span>`}</div></li>\n`,
+<div lang="en"><strong>${name}</strong>: ${message}${advice && html`<br><span class="soft">${advice}</span>`}</div></li>\n`,
   )}</ul>`;
 }
 
@@ -105,9 +106,9 @@ function workerRow(worker: WorkerView, readAt: Date): Html {
   return html`<tr><th scope="row">${host} <span class="soft">${SYSTEM.process(pid, version)}</span></th>
 <td data-label="${SYSTEM.state}">${shown}</td>
 <td data-label="${SYSTEM.roles}">${roles.join(', ')}</td>
-<td data-label="${SYSTEM.importJobs}" class="number">${number(jobs.imports)}</td>
-<td data-label="${SYSTEM.mailJobs}" class="number">${number(jobs.mails)}</td>
-<td data-label="${SYSTEM.speed}" class="number">${SYSTEM.perSecond(number(Math.round(usersPerSecond)))}</td>
+<td data-label="${SYSTEM.importJobs}" class="number">${count(jobs.imports)}</td>
+<td data-label="${SYSTEM.mailJobs}" class="number">${count(jobs.mails)}</td>
+<td data-label="${SYSTEM.speed}" class="number">${SYSTEM.perSecond(count(Math.round(usersPerSecond)))}</td>
 <td data-label="${SYSTEM.started}">${SYSTEM.ago(duration(readAt.getTime() - Date.parse(startedAt)))}</td></tr>
 `;
 }
@@ -118,12 +119,12 @@ function queueFacts({ diagnostics: { queue, limits } }: SystemPage): Fact[] {
     [SYSTEM.backend, SYSTEM.backends[queue.backend]],
     [SYSTEM.answers, queue.answers ? SYSTEM.yes : SYSTEM.no],
     [SYSTEM.dispatcher, queue.dispatching ? SYSTEM.works : SYSTEM.missing],
-    [SYSTEM.backlog, SYSTEM.ofMost(number(limits.backlog), limits.maxBacklog ? number(limits.maxBacklog) : undefined)],
-    [SYSTEM.importJobs, jobs && number(jobs.imports)],
-    [SYSTEM.mailJobs, jobs && number(jobs.mails)],
-    [SYSTEM.importWorkers, workers && number(workers.imports)],
-    [SYSTEM.mailWorkers, workers && number(workers.mails)],
-    [SYSTEM.redis, queue.redis && `${queue.redis.version}, ${size(queue.redis.usedMemory)}`],
+    [SYSTEM.backlog, SYSTEM.ofMost(count(limits.backlog), limits.maxBacklog ? count(limits.maxBacklog) : undefined)],
+    [SYSTEM.importJobs, jobs && count(jobs.imports)],
+    [SYSTEM.mailJobs, jobs && count(jobs.mails)],
+    [SYSTEM.importWorkers, workers && count(workers.imports)],
+    [SYSTEM.mailWorkers, workers && count(workers.mails)],
+    [SYSTEM.redis, queue.redis && `${queue.redis.version}, ${sizeText(queue.redis.usedMemory)}`],
     ...(queue.redisNodes ?? []).map(
       (node, i): Fact => [`${node.role} ${i + 1}`, node.answers ? SYSTEM.works : SYSTEM.silent],
     ),
@@ -133,10 +134,10 @@ function queueFacts({ diagnostics: { queue, limits } }: SystemPage): Fact[] {
 function databaseFacts({ diagnostics: { postgres, replica } }: SystemPage): Fact[] {
   return [
     [SYSTEM.version, `PostgreSQL ${postgres.version}`],
-    [SYSTEM.size, size(postgres.databaseBytes)],
-    [SYSTEM.connections, SYSTEM.ofMost(number(postgres.connections.used), number(postgres.connections.max))],
-    [SYSTEM.migrations, SYSTEM.ofMost(number(postgres.migrations.applied), number(postgres.migrations.known))],
-    [SYSTEM.replica, replica && (replica.answers ? SYSTEM.behind(size(replica.lagBytes ?? 0)) : SYSTEM.silent)],
+    [SYSTEM.size, sizeText(postgres.databaseBytes)],
+    [SYSTEM.connections, SYSTEM.ofMost(count(postgres.connections.used), count(postgres.connections.max))],
+    [SYSTEM.migrations, SYSTEM.ofMost(count(postgres.migrations.applied), count(postgres.migrations.known))],
+    [SYSTEM.replica, replica && (replica.answers ? SYSTEM.behind(sizeText(replica.lagBytes ?? 0)) : SYSTEM.silent)],
   ];
 }
 
@@ -144,19 +145,19 @@ function deliveryFacts({ diagnostics: { mail }, webhooks }: SystemPage): Fact[] 
   const server = mail.smtp && (mail.smtp.answers ? SYSTEM.works : SYSTEM.silent);
   return [
     [SYSTEM.mailServer, server ?? SYSTEM.mailFiles],
-    [SYSTEM.outbox, number(mail.pending)],
-    [SYSTEM.mailsFailed, number(mail.failedLastWeek)],
-    [SYSTEM.webhooks, number(webhooks.pending)],
-    [SYSTEM.webhooksFailed, number(webhooks.failedLastWeek)],
+    [SYSTEM.outbox, count(mail.pending)],
+    [SYSTEM.mailsFailed, count(mail.failedLastWeek)],
+    [SYSTEM.webhooks, count(webhooks.pending)],
+    [SYSTEM.webhooksFailed, count(webhooks.failedLastWeek)],
   ];
 }
 
 function serviceFacts({ diagnostics: { version, node, limits } }: SystemPage): Fact[] {
-  const unlimited = (n: number) => (n === 0 ? SYSTEM.unlimited : number(n));
+  const unlimited = (n: number) => (n === 0 ? SYSTEM.unlimited : count(n));
   return [
     [SYSTEM.version, `Muster ${version}`],
     ['Node.js', node],
-    [SYSTEM.maxImport, size(limits.maxImportBytes)],
+    [SYSTEM.maxImport, sizeText(limits.maxImportBytes)],
     [SYSTEM.maxTimeout, limits.maxImportTimeout],
     [SYSTEM.requests, unlimited(limits.requestsPerSecond)],
     [SYSTEM.logins, unlimited(limits.loginsPerMinute)],

@@ -85,19 +85,39 @@ export interface PasskeyDomain {
   works: boolean;
 }
 
+/** The passkeys that come along: those of the domain of this service, which work, and those of others. */
+export interface PasskeyCounts {
+  total: number;
+  here: number;
+  /** The domain of this service. */
+  domain: string;
+  elsewhere: number;
+  /** The other domain, if it is one. */
+  otherDomain: string | undefined;
+}
+
+/** Undefined if there are none. */
+export function countPasskeys(domains: readonly PasskeyDomain[] = []): PasskeyCounts | undefined {
+  const [own, others] = [domains.filter(({ works }) => works), domains.filter(({ works }) => !works)];
+  const sum = (list: typeof own) => list.reduce((all, { passkeys }) => all + passkeys, 0);
+  const [here, elsewhere] = [sum(own), sum(others)];
+  if (here + elsewhere === 0) return undefined;
+  const otherDomain = others.length === 1 ? others[0]?.rpId : undefined;
+  return { total: here + elsewhere, here, domain: own[0]?.rpId ?? '', elsewhere, otherDomain };
+}
+
 /** The passkeys in one sentence; undefined if there are none. @param number writes one */
 export function passkeySentence(
   domains: readonly PasskeyDomain[] | undefined,
   number: (n: number) => string,
 ): string | undefined {
-  const sum = (list: readonly PasskeyDomain[]) => list.reduce((total, { passkeys }) => total + passkeys, 0);
-  const [own, others] = [(domains ?? []).filter(({ works }) => works), (domains ?? []).filter(({ works }) => !works)];
-  const total = sum(own) + sum(others);
-  if (total === 0) return undefined;
-  const here = own.map(({ rpId }) => `${number(sum(own))} for ${rpId} will work`);
-  const where = others.length === 1 ? `another host (${others[0]?.rpId})` : 'other hosts';
-  const there = others.length > 0 ? [`${number(sum(others))} for ${where} will not`] : [];
-  return `${number(total)} ${total === 1 ? 'passkey' : 'passkeys'}: ${[...here, ...there].join(', ')}`;
+  const counts = countPasskeys(domains);
+  if (!counts) return undefined;
+  const { total, here, domain, elsewhere, otherDomain } = counts;
+  const where = otherDomain === undefined ? 'other hosts' : `another host (${otherDomain})`;
+  const works = here > 0 ? [`${number(here)} for ${domain} will work`] : [];
+  const fails = elsewhere > 0 ? [`${number(elsewhere)} for ${where} will not`] : [];
+  return `${number(total)} ${total === 1 ? 'passkey' : 'passkeys'}: ${[...works, ...fails].join(', ')}`;
 }
 
 /** A name for a provider that is not set up, as the other system has it. */

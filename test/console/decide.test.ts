@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DecideView, decideStep } from '../../src/console/new-import/decide.ts';
+import { sizeText } from '../../src/console/texts/language.ts';
 import { WAYS } from '../../src/contract/sign-in.ts';
+import { inLanguage } from '../../src/platform/messages/catalogue.ts';
 
 const FRAME = {
   consoleUrl: (path: string) => `/console${path}`,
@@ -146,6 +148,30 @@ test('who signs in with what they know comes first, then with something else, th
   );
   assert.match(page, /What is different for them.*<strong>8<\/strong> The import sends the user a mail\./s);
   assert(page.indexOf('Who will be able to sign in') < page.indexOf('>Passwords in the files<'));
+});
+
+test('says in the language of the page how many passkeys work, and names the languages of mails in it', () => {
+  const passkeys = [
+    { rpId: 'id.acme.example', passkeys: 1200, works: true },
+    { rpId: 'old.example', passkeys: 1, works: false },
+  ];
+  const ways = { ...WAYS_OF_NOBODY, PASSWORD: 40 };
+  const counts = { ways, causes: {}, causesByWay: {}, changes: {}, passkeys };
+  const page = () => signInsOf(counts, { mailing: { ...MAILING, ...MAILS } });
+  assert.match(
+    page(),
+    /<p>1,200 passkeys for id\.acme\.example will work\. 1 passkey for another host \(old\.example\) will not work\.<\/p>/,
+  );
+  const german = inLanguage({ browser: 'de' }, page);
+  assert.match(
+    german,
+    /<p>1\.200 Passkeys für id\.acme\.example werden funktionieren\. 1 Passkey für einen anderen Host \(old\.example\) wird nicht funktionieren\.<\/p>/,
+  );
+  assert.match(german, /Englisch, 3 Benutzer/);
+  assert.equal(
+    inLanguage({ browser: 'de' }, () => sizeText(1.5 * 2 ** 30)),
+    '1,5 GiB',
+  );
 });
 
 test('each group has the remedies that help it, where the person may use them', () => {

@@ -2,9 +2,9 @@
 import type { Answer } from '../../contract/client.ts';
 import {
   changesIn,
+  countPasskeys,
   type GroupedSignIns,
   groupSignIns,
-  passkeySentence,
   type SignInCounts,
   type UnknownLink,
   WAYS,
@@ -163,8 +163,12 @@ function changes(counts: SignInCounts): Html | undefined {
 
 /** How many passkeys come along, and how many of them work here. */
 function passkeyNote({ passkeys }: SignInCounts): Html | undefined {
-  const sentence = passkeySentence(passkeys, count);
-  return sentence === undefined ? undefined : html`<p>${sentence}</p>`;
+  const counts = countPasskeys(passkeys);
+  if (!counts) return undefined;
+  const { here, domain, elsewhere, otherDomain } = counts;
+  const works = here > 0 && TEXTS.passkeysHere(here, count(here), domain);
+  const fails = elsewhere > 0 && TEXTS.passkeysElsewhere(elsewhere, count(elsewhere), otherDomain ?? '');
+  return html`<p>${[works, fails].filter(Boolean).join(' ')}</p>`;
 }
 
 /** The links that lead to no provider yet, and what to add. */

@@ -89,7 +89,7 @@ export const VIEWS: Record<StepName, View> = {
   async options(on) {
     const { typed, problem, plan } = on;
     const wrong = (field: string) => problem?.violations.find((one) => one.field === field)?.description;
-    const timeout = wrong('timeout') && OPTIONS.timeoutWrong(wrong('timeout') as string);
+    const timeout = wrong('timeout') && OPTIONS.timeoutWrong(on.config.MAX_IMPORT_TIMEOUT);
     const organizations = await organizationsOf(on);
     const mayCreate = may(on.caller, 'createOrg');
     return optionsStep(on.frame, {

@@ -3,6 +3,7 @@
  *
  * Guarantee: both languages have the same texts: the German ones have the type of the English ones.
  */
+import { size } from '../../contract/finding.ts';
 import { type Language, languageFor } from '../../platform/messages/catalogue.ts';
 import { type LanguageWishes, requestContext } from '../../platform/request-context.ts';
 
@@ -57,4 +58,10 @@ export function numberText(value: number): string {
 /** With one digit after the point: `0.3`, `0,3`. */
 export function decimalText(value: number): string {
   return decimals[consoleLanguage()].format(value);
+}
+
+/** `1.5 GiB`, `1,5 GiB` */
+export function sizeText(bytes: number): string {
+  const text = size(bytes);
+  return consoleLanguage() === 'de' ? text.replace('.', ',') : text;
 }

@@ -241,7 +241,7 @@ const englishOptions = {
   sourceOfOther: 'It belongs to another organization than the users.',
   timeout: 'Time limit of the import',
   timeoutHint: 'Such as 30m or 1h30m. Users that are not imported by then wait for you to resume.',
-  timeoutWrong: (problem: string) => `The time limit ${problem}.`,
+  timeoutWrong: (most: string) => `The time limit must be a duration such as 30m or 1h30m, of at most ${most}.`,
   oneOf: 'Choose an organization, or give the name of a new one, not both.',
 };
 

@@ -45,6 +45,11 @@ const englishSignIns = {
   anyWay: 'Any way',
   different: 'What is different for them',
   missing: 'What this export does not contain',
+  passkeysHere: (n: number, count: string, domain: string) =>
+    n === 1 ? `1 passkey for ${domain} will work.` : `${count} passkeys for ${domain} will work.`,
+  /** @param host empty: several */
+  passkeysElsewhere: (n: number, count: string, host: string) =>
+    `${n === 1 ? '1 passkey' : `${count} passkeys`} for ${host === '' ? 'other hosts' : `another host (${host})`} will not work.`,
   unknownLinks: 'Providers that users have accounts at, and that are not set up',
   setUp: 'Set up this provider',
   preset: (type: string) => `Add a provider of the type ${type}.`,

@@ -243,7 +243,7 @@ export const OPTIONS = {
   timeout: 'Zeitgrenze des Imports',
   timeoutHint:
     'Zum Beispiel 30m oder 1h30m. Benutzer, die bis dahin nicht importiert sind, warten, bis Sie den Import fortsetzen.',
-  timeoutWrong: (problem: string) => `Die Zeitgrenze passt nicht: ${problem}.`,
+  timeoutWrong: (most: string) => `Die Zeitgrenze muss eine Dauer wie 30m oder 1h30m sein, höchstens ${most}.`,
   oneOf: 'Wählen Sie eine Organisation, oder geben Sie den Namen einer neuen ein, nicht beides.',
 };
 

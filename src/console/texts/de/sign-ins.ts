@@ -42,6 +42,10 @@ export const SIGN_INS = {
   anyWay: 'Egal womit',
   different: 'Was für sie anders ist',
   missing: 'Was dieser Export nicht enthält',
+  passkeysHere: (n: number, count: string, domain: string) =>
+    n === 1 ? `1 Passkey für ${domain} wird funktionieren.` : `${count} Passkeys für ${domain} werden funktionieren.`,
+  passkeysElsewhere: (n: number, count: string, host: string) =>
+    `${n === 1 ? '1 Passkey' : `${count} Passkeys`} für ${host === '' ? 'andere Hosts' : `einen anderen Host (${host})`} ${n === 1 ? 'wird' : 'werden'} nicht funktionieren.`,
   unknownLinks: 'Anbieter, bei denen Benutzer Konten haben und die nicht eingerichtet sind',
   setUp: 'Diesen Anbieter einrichten',
   preset: (type: string) => `Fügen Sie einen Anbieter vom Typ ${type} hinzu.`,
