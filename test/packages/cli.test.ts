@@ -5,13 +5,13 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { installed, run } from '../../bench/testbed/programs.ts';
 import { headed, logIn } from '../browser/stage.ts';
 import { said } from '../cli/home.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { must, startService } from '../support/processes/service.ts';
 import { type Running, startProgram } from '../support/processes/terminal.ts';
-import { installed, run } from '../support/runner/installed.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
 /** From the registry, without scripts; elsewhere the test uses its own Node.js. */

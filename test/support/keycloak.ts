@@ -11,8 +11,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { installed, run } from '../../bench/testbed/programs.ts';
 import { freePort } from './free-port.ts';
-import { installed, run } from './runner/installed.ts';
 import { findProgram, required, requireOrSkip } from './runner/programs.ts';
 import { waitFor } from './wait.ts';
 

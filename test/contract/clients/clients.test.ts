@@ -6,8 +6,8 @@ import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { run } from '../../../bench/testbed/programs.ts';
 import { type Service, startService } from '../../support/processes/service.ts';
-import { run } from '../../support/runner/installed.ts';
 import { findProgram, type ProgramName, requireOrSkip } from '../../support/runner/programs.ts';
 import { npmTools, pythonTools } from './tools.ts';
 

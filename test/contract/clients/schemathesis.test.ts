@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'node:test';
+import { run } from '../../../bench/testbed/programs.ts';
 import { startService } from '../../support/processes/service.ts';
-import { run } from '../../support/runner/installed.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { pythonTools } from './tools.ts';
 

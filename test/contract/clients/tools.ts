@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { installed, run } from '../../support/runner/installed.ts';
+import { installed, run } from '../../../bench/testbed/programs.ts';
 import { findProgram } from '../../support/runner/programs.ts';
 
 const PINS = resolve('test/contract/clients/tools');

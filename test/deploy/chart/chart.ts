@@ -1,7 +1,7 @@
 /** The chart as Helm renders it. */
 import { resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { run } from '../../support/runner/installed.ts';
+import { run } from '../../../bench/testbed/programs.ts';
 import { program } from './tools.ts';
 
 export const CHART = resolve('deploy/helm/muster');

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { installed, run } from '../../support/runner/installed.ts';
+import { installed, run } from '../../../bench/testbed/programs.ts';
 import { findProgram } from '../../support/runner/programs.ts';
 
 const PINS = resolve('test/deploy/chart/tools');

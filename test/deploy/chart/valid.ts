@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { run } from '../../support/runner/installed.ts';
+import { run } from '../../../bench/testbed/programs.ts';
 import { lint, NAMES, render, resourcesIn, type ValuesName } from './chart.ts';
 import { KUBERNETES, program, schemaLocations } from './tools.ts';
 

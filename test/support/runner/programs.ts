@@ -1,8 +1,9 @@
 /** Programs that some tests need and that a machine may not have. */
 
-import { accessSync, constants, readdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { findExecutable } from '../../../bench/testbed/programs.ts';
 
 export const PROGRAMS = {
   /** The distribution's server; the embedded one is an npm package. */
@@ -36,9 +37,8 @@ export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'Pos
 /** The path of the program on this machine, if it has one. */
 export function findProgram(name: ProgramName): string | undefined {
   const usual = name === 'postgres' ? debianFolders() : [];
-  const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/sbin', '/usr/local/bin'];
   const files = [PREFERRED[name] ?? [], PROGRAMS[name]].flat();
-  return files.flatMap((file) => folders.map((folder) => join(folder, file))).find(isExecutable);
+  return findExecutable(files, { before: usual, after: ['/usr/bin', '/usr/sbin', '/usr/local/bin'] });
 }
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -52,15 +52,6 @@ function debianFolders(): string[] {
     return [];
   }
   return versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(DEBIAN, version, 'bin'));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Programs that must not be missing: TEST_REQUIRE=redis,chromium. */

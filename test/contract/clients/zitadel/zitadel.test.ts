@@ -7,11 +7,11 @@ import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { run } from '../../../../bench/testbed/programs.ts';
 import { OPERATIONS } from '../../../../src/contract/operations.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { must, startService } from '../../../support/processes/service.ts';
 import { startProvider } from '../../../support/providers.ts';
-import { run } from '../../../support/runner/installed.ts';
 import { findProgram, requireOrSkip } from '../../../support/runner/programs.ts';
 import { npmTools } from '../tools.ts';
 

