@@ -21,6 +21,7 @@ import { mail } from './benches/mail.ts';
 import { memory } from './benches/memory.ts';
 import { million } from './benches/million.ts';
 import { passwords } from './benches/passwords.ts';
+import { PEERS, peers } from './benches/peers.ts';
 import { servers } from './benches/servers.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
@@ -62,6 +63,7 @@ const BENCHES: Record<string, Bench> = {
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
   'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
+  ...Object.fromEntries(Object.keys(PEERS).map((name) => [name, peersBench(name)])),
   tracing: { unit: 'µs', onlyNamed: true, run: tracing },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
   'console-load': { unit: 'KB', onlyNamed: true, run: consoleLoad },
@@ -71,7 +73,14 @@ const BENCHES: Record<string, Bench> = {
   'console-pages': { unit: '%', onlyNamed: true, run: consolePages },
 };
 /** Names of `--only` that stand for several benches. */
-const GROUPS = { console: Object.keys(BENCHES).filter((name) => name.startsWith('console-')) };
+const GROUPS = {
+  console: Object.keys(BENCHES).filter((name) => name.startsWith('console-')),
+  peers: Object.keys(PEERS),
+};
+
+function peersBench(name: string): Bench {
+  return { unit: 'users/s', onlyNamed: true, run: (context) => peers(name, context) };
+}
 
 async function runAll(scope: Scope, options: Options, isEnding: () => boolean): Promise<boolean> {
   const head = await describeRun();

@@ -12,7 +12,7 @@ import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares, sumOf } from '../ma
 import type { Scope } from '../scope.ts';
 import { startProgram } from '../testbed/client.ts';
 import { importAll } from '../testbed/import-all.ts';
-import { importBody, userId } from '../testbed/load.ts';
+import { importBody, passwordOf, userId } from '../testbed/load.ts';
 import { DEFAULT_USERS, whileRunning } from '../testbed/running.ts';
 import { redisVersion } from '../testbed/stores.ts';
 import { type Service, startService, startStores } from '../testbed/testbed.ts';
@@ -29,8 +29,6 @@ const THREADS = 2;
 const LOGIN_CALLERS = 2 * THREADS;
 const CALLERS = 4;
 const COST = 10;
-/** The number of different passwords (bench/testbed/load.ts). */
-const PASSWORDS = 6;
 const TARGET_RATIO = 0.95;
 /** All calls come from one address; they are still counted. */
 const SETTINGS = {
@@ -88,7 +86,7 @@ async function idleService(scope: Scope, count: number, calls: number) {
 }
 
 function login({ client }: Service, n: number): Promise<unknown> {
-  const checks = { user: { userId: userId(n) }, password: { password: `correct horse ${n % PASSWORDS}` } };
+  const checks = { user: { userId: userId(n) }, password: { password: passwordOf(n) } };
   return client.call('POST', '/v2beta/sessions', { checks }, undefined, 201);
 }
 

@@ -10,7 +10,7 @@ import { percentile } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 import { type Client, startProgram } from '../testbed/client.ts';
 import { importAll } from '../testbed/import-all.ts';
-import { importBody, user, userId } from '../testbed/load.ts';
+import { importBody, passwordOf, user, userId } from '../testbed/load.ts';
 import type { Service } from '../testbed/testbed.ts';
 import type { Figures } from './figures.ts';
 
@@ -185,8 +185,6 @@ async function* slowly({ orgId, ending }: UploadLoad): AsyncGenerator<Buffer> {
 
 /** Users who log in and get reset codes. */
 const PEOPLE = 200;
-/** The number of different passwords (bench/testbed/load.ts). */
-const PASSWORDS = 6;
 /** On average. It varies: callers that stay in step for minutes, or drift apart, would change the times of all of them. */
 const CALL_PAUSE_MS = 1000;
 /** Callers of each kind. */
@@ -223,7 +221,7 @@ function callsOfPeople({ service: { client }, imports }: Callers): Record<Exclud
   const someone = () => Math.floor(Math.random() * PEOPLE);
   return {
     login(n = someone()) {
-      return session({ userId: userId(n) }, `correct horse ${n % PASSWORDS}`);
+      return session({ userId: userId(n) }, passwordOf(n));
     },
     'failed login'() {
       const user = { loginName: `nobody-${randomBytes(6).toString('hex')}` };

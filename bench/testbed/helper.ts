@@ -25,16 +25,21 @@ export async function startHelper<Ready>(scope: Scope, file: URL, order: unknown
   return { child, ready: await messageOf<Ready>(child) };
 }
 
-/** The next message. @throws Error when the process ends instead */
-export async function messageOf<T>(child: ChildProcess): Promise<T> {
+/**
+ * The next message.
+ * @throws Error when the process ends instead, or sends none within that many milliseconds
+ */
+export async function messageOf<T>(child: ChildProcess, withinMs?: number): Promise<T> {
   const over = new AbortController();
   const abort = () => over.abort();
   child.once('exit', abort);
   try {
-    const [message] = await once(child, 'message', { signal: over.signal });
+    const limit = withinMs === undefined ? [] : [AbortSignal.timeout(withinMs)];
+    const [message] = await once(child, 'message', { signal: AbortSignal.any([over.signal, ...limit]) });
     return message as T;
   } catch (cause) {
-    throw new Error(`The process ${child.spawnargs.at(-1)} ended early.`, { cause });
+    const why = over.signal.aborted ? 'ended early' : 'sent no message in time';
+    throw new Error(`The process ${child.spawnargs.at(-1)} ${why}.`, { cause });
   } finally {
     child.off('exit', abort);
   }

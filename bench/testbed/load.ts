@@ -53,6 +53,11 @@ export function user(n: number): ImportUser {
   };
 }
 
+/** The password of the `n`-th user. */
+export function passwordOf(n: number): string {
+  return `correct horse ${n % HASHES.length}`;
+}
+
 /** Eighteen digits, like the ids in the ecosystem's services. */
 export function userId(n: number): string {
   return `2918${String(n).padStart(14, '0')}`;

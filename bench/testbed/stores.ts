@@ -40,7 +40,7 @@ export function redisVersion(): string | undefined {
 export async function startRedis(scope: Scope, dir: string): Promise<RunningRedis> {
   await mkdir(dir, { recursive: true });
   const url = join(dir, 'redis.sock');
-  const pid = await startKept(scope, 'TERM', ['redis-server', ...redisArguments(dir, url)]);
+  const { pid } = await startKept(scope, 'TERM', ['redis-server', ...redisArguments(dir, url)]);
   await untilRedisAnswers(url);
   return { url, pid };
 }
@@ -77,6 +77,10 @@ const RETRY_MS = 50;
 const SETTINGS = `select name, current_setting(name) as value from pg_settings
   where name in ('shared_buffers', 'max_wal_size', 'synchronous_commit', 'jit', 'random_page_cost', 'work_mem')`;
 
+/** Characters that are kept of what a server writes. */
+const OUTPUT = 4000;
+const STOP_MS = 60_000;
+
 interface RunningPostgres {
   /** URL of the database `muster`, for its superuser. */
   url: string;
@@ -109,7 +113,7 @@ export async function startDistribution(scope: Scope, programs: string, dir: str
   const address = ['-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', dir];
   const command = [join(programs, 'postgres'), '-D', join(dir, 'data'), ...address];
   // SIGINT is PostgreSQL's fast shutdown.
-  const pid = await startKept(scope, 'INT', command, { ...identity(account), env: ENV });
+  const { pid } = await startKept(scope, 'INT', command, { ...identity(account), env: ENV });
   const base = `postgres://postgres:${password}@127.0.0.1:${port}`;
   const facts = await untilPostgresAnswers(`${base}/postgres`);
   return { url: `${base}/muster`, pid, ...facts };
@@ -149,32 +153,58 @@ async function untilPostgresAnswers(url: string): Promise<Pick<RunningPostgres, 
   }
 }
 
+export interface Kept {
+  /** Of the server. */
+  pid: number;
+  /** The end of what the server has written so far. */
+  output(): string;
+  /** Whether the server has ended. */
+  isOver(): boolean;
+}
+
 /**
  * Starts a server under a keeper, which ends it with the signal when the scope or the bench ends. The keeper has its own
  * process session, so that Ctrl-C ends the bench first.
- * @returns the server's process id
  */
-async function startKept(scope: Scope, signal: string, command: string[], options: SpawnOptions = {}): Promise<number> {
-  const script = `"$@" & echo $!; read -r _; kill -s ${signal} $!; wait`;
+export async function startKept(
+  scope: Scope,
+  signal: string,
+  command: string[],
+  options: SpawnOptions = {},
+): Promise<Kept> {
+  // Only the server holds stderr open, so its end is the end of the server.
+  const script = `"$@" >&2 & echo $!; exec 2>&-; read -r _; kill -s ${signal} $!; wait`;
+  let pid = 0;
   const keeper = await scope.start(
     async () =>
       spawn('/bin/sh', ['-c', script, 'sh', ...command], {
         ...options,
         detached: true,
         cwd: '/',
-        stdio: ['pipe', 'pipe', 'ignore'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       }),
-    (child) => stopKeeper(child),
+    (child) => stopKeeper(child, () => pid),
   );
+  let [written, over] = ['', false];
+  keeper.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    written = (written + text).slice(-OUTPUT);
+  });
+  keeper.stderr?.once('end', () => {
+    over = true;
+  });
   const output = keeper.stdout as Readable;
   const [first] = (await once(output, 'data')) as [Buffer];
   output.resume();
-  return Number.parseInt(first.toString(), 10);
+  pid = Number.parseInt(first.toString(), 10);
+  return { pid, output: () => written, isOver: () => over };
 }
 
-async function stopKeeper(keeper: ChildProcess): Promise<void> {
+/** A server that does not end in time is killed. */
+async function stopKeeper(keeper: ChildProcess, pid: () => number): Promise<void> {
   if (keeper.exitCode !== null || keeper.signalCode !== null) return;
   const exited = once(keeper, 'exit');
+  const late = setTimeout(() => pid() > 0 && process.kill(pid(), 'SIGKILL'), STOP_MS);
   keeper.stdin?.end();
   await exited;
+  clearTimeout(late);
 }

@@ -22,6 +22,8 @@ export const PROGRAMS = {
   systemd: 'systemd-analyze',
   /** OpenLDAP's server, with its schemas in `/etc/ldap`. */
   slapd: 'slapd',
+  /** With ldapsearch and ldapwhoami, in a package of their own. */
+  ldapadd: 'ldapadd',
   mariadb: 'mariadbd',
   /** Needs root too. */
   mount: 'mount',
