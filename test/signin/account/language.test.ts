@@ -67,7 +67,10 @@ describe('the pages of an account in German', () => {
       for (const shown of shownOf(text)) if (known.has(shown)) found.push(`${section}: ${shown}`);
     }
     assert.deepEqual(found, []);
-    assert.match((await at.open('logins')).text, /Angemeldet am <time datetime="[^"]*">\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC</);
+    assert.match(
+      (await at.open('logins')).text,
+      /Angemeldet am <time datetime="[^"]*">\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC</,
+    );
     assert.match((await at.open('links')).text, /Mit Google verknüpfen/);
   });
 
