@@ -1,4 +1,4 @@
-/** `npm run bench -- --only peers` with few users: the peers that need no long build, and what a machine lacks. */
+/** `npm run bench -- --only peers` with few users: the peers that start quickly, and what a machine lacks. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,30 +8,23 @@ import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
 import { assertMeasured, type Line, runJson } from './command.ts';
 
 /** What each line says beside the figures. */
-function assertCompared(line: Line | undefined, product: RegExp, signsIn: boolean): void {
+function assertCompared(line: Line | undefined, product: RegExp): void {
   assertMeasured(line, 'users/s');
   assert.match(String(line.product), product);
-  assert.deepEqual([line.users, line.workers, line.signsIn], [60, 1, signsIn]);
+  assert.deepEqual([line.users, line.workers, line.signsIn], [60, 1, true]);
 }
 
 test('users are moved into better-auth and into Muster, and an old password signs in at both', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'peers-better-auth', '--users', '60']);
   if (lines.get('peers-better-auth')?.skipped) return t.skip('better-auth could not be fetched');
-  assertCompared(lines.get('peers-better-auth'), /^better-auth 1\.7\./, true);
+  assertCompared(lines.get('peers-better-auth'), /^better-auth 1\.7\./);
 });
 
 test('users are moved into OpenLDAP and into Muster, and an old password signs in at both', async (t) => {
   for (const program of ['redis', 'slapd', 'ldapadd'] as const) if (!requireOrSkip(t, program)) return;
   const lines = await runJson(t, ['--only', 'peers-openldap', '--users', '60']);
-  assertCompared(lines.get('peers-openldap'), /^OpenLDAP \d/, true);
-});
-
-test('users are moved into Keycloak and into Muster, on the newest Java', async (t) => {
-  for (const program of ['redis', 'java', 'maven', 'python'] as const) if (!requireOrSkip(t, program)) return;
-  const lines = await runJson(t, ['--only', 'peers-keycloak', '--users', '60']);
-  if (lines.get('peers-keycloak')?.skipped) return t.skip('Keycloak could not be fetched');
-  assertCompared(lines.get('peers-keycloak'), /^Keycloak [\d.]+ on Java \d/, false);
+  assertCompared(lines.get('peers-openldap'), /^OpenLDAP \d/);
 });
 
 test('peers stands for all of them, and each that the machine lacks is skipped by name', async (t) => {
