@@ -16,7 +16,7 @@ import type { OrgTally } from '../intake/accept.ts';
 import { type EntriesOf, ItemSink, type Stored } from '../intake/item-sink.ts';
 import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
 import type { ConversionResult, Draft } from './draft.ts';
-import { keepHashes } from './earlier.ts';
+import { keepHashes, takingHashes } from './earlier.ts';
 import { eraseItems } from './erase.ts';
 import { certainGuess, filesOf, guessesOf, inspectAll } from './guess.ts';
 
@@ -36,8 +36,8 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
   const of = { pool, secrets, most: config.MAX_IMPORT_BYTES };
   const options = draft.conversion ?? {};
   while (await eraseItems(pool, draft.importId)) await run.requireJob();
-  await keepHashes(deps, draft, run.check);
-  const exports = await inspectAll(await openFiles(of, draft), options);
+  const { files: uploaded, taken } = takingHashes(await openFiles(of, draft));
+  const exports = await inspectAll(uploaded, options);
   const source = options.source === undefined ? certainGuess(await guessesOf(exports)) : sourceNamed(options.source);
   if (!source) throw new UsageError('The system that these files come from cannot be determined. Choose the source.');
   const files = await filesOf(source, exports);
@@ -75,6 +75,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
     const orgs = await writeAll(conversion, counter, sink, run);
     const stored = await sink.flush();
     await requireComplete(deps, draft.importId, stored);
+    await keepHashes(deps, draft, taken, run.check);
     const summary = counter.summary(conversion.unusedHashes());
     return { ...resultOf(source, summary, { ...stored, orgs }), withoutEmail: rules.withoutEmail, passwordSource };
   } catch (error) {

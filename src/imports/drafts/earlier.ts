@@ -13,17 +13,35 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { shownState } from '../entries/states.ts';
 import type { Draft } from './draft.ts';
 import { openFile, readFile } from './files.ts';
+import type { UploadedFile } from './guess.ts';
 
 /** The newest so many are told. */
 const MOST = 10;
 
+/** The files, of which the first reading to the end takes the hash. */
+export function takingHashes(files: readonly UploadedFile[]): { files: UploadedFile[]; taken: Map<string, Buffer> } {
+  const taken = new Map<string, Buffer>();
+  async function* read({ fileId, bytes }: UploadedFile): AsyncGenerator<Buffer> {
+    if (taken.has(fileId)) return yield* bytes.read();
+    const hash = createHash('sha256');
+    for await (const part of bytes.read()) {
+      hash.update(part);
+      yield part;
+    }
+    taken.set(fileId, hash.digest());
+  }
+  return { files: files.map((file) => ({ ...file, bytes: { ...file.bytes, read: () => read(file) } })), taken };
+}
+
 /**
- * Keeps the hash of each file of users that has none yet, and forgets the hashes of files that were removed.
+ * Keeps the hash of each file of users that has none yet, and forgets the hashes of files that were removed. Reads files
+ * whose hash was not taken, as something was known before their end.
  * @param check throws when the work is over for this worker
  */
 export async function keepHashes(
   { pool, secrets }: { pool: Pool; secrets: Secrets },
   { importId, files }: Pick<Draft, 'importId' | 'files'>,
+  taken: ReadonlyMap<string, Buffer>,
   check: () => void,
 ): Promise<void> {
   const ids = files.filter(({ kind }) => kind === 'users').map(({ fileId }) => fileId);
@@ -34,16 +52,22 @@ export async function keepHashes(
   );
   const kept = new Set(rows.map(({ file_id }) => file_id));
   for (const fileId of ids.filter((id) => !kept.has(id))) {
-    const hash = createHash('sha256');
-    for await (const part of readFile(pool, await openFile({ pool, secrets }, importId, fileId))) {
-      check();
-      hash.update(part);
-    }
+    const digest =
+      taken.get(fileId) ?? (await hashOf(readFile(pool, await openFile({ pool, secrets }, importId, fileId)), check));
     await pool.query(
       'insert into import_file_hashes (import_id, file_id, sha256) values ($1, $2, $3) on conflict do nothing',
-      [importId, fileId, hash.digest()],
+      [importId, fileId, digest],
     );
   }
+}
+
+async function hashOf(bytes: AsyncIterable<Buffer>, check: () => void): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for await (const part of bytes) {
+    check();
+    hash.update(part);
+  }
+  return hash.digest();
 }
 
 type Earlier = Pick<ImportFileHashes, 'file_id' | 'import_id'> &

@@ -64,6 +64,20 @@ test('a file with the same bytes is recognized by any name, newest import first;
   assert.deepEqual(await ids(again), [first], 'the users of an import that was undone are gone');
 });
 
+test('the hash is taken while the file is read, not by reading it once more', async (t) => {
+  const { orgId } = await api.setupOrg();
+  const importId = await newDraft(api, { orgId });
+  await uploadFile(api, importId, fileOf('finn'));
+  const query = t.mock.method(api.deps.pool, 'query');
+  const pieces = () =>
+    query.mock.calls.filter(({ arguments: [one] }) => (one as unknown as { name?: string }).name === 'read-piece')
+      .length;
+  await convert(importId, orgId);
+  const first = pieces();
+  await convert(importId, orgId);
+  assert.equal(pieces() - first, first, 'as often as when the hash is known');
+});
+
 test('a file that was removed from the draft does not count any more', async () => {
   const { orgId } = await api.setupOrg();
   await started(orgId, fileOf('cleo'));
