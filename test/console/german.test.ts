@@ -171,6 +171,8 @@ describe('the console in German', () => {
       found.push(...(await findingsOf(page, `german-${path.replaceAll('/', '-')}`)));
     }
     assert.deepEqual(found, []);
+    await page.goto(`${world.api.url}/console/system`);
+    await page.getByText(/^\d+ von 20\.000\.000$/).waitFor();
     await page.goto(`${world.api.url}/console/users/${world.org.userId}`);
     const time = page.locator('time').first();
     assert.match((await time.getAttribute('title')) ?? '', /^\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC$/);
