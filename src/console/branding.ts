@@ -3,9 +3,9 @@
  * the sign-in page and of mails as they would be.
  *
  * Guarantee: a preview is a page of its own in a frame: it has no script, its forms lead nowhere, and what was typed
- * is in it only as far as a branding may contain it. Without JavaScript a button shows it; the logo needs a script.
+ * is in it only as far as a branding may contain it. Without JavaScript buttons show it, and send the logo as a form.
  */
-import { type Request, type Response, Router } from 'express';
+import express, { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import {
   BRANDING_FIELDS,
   type BrandingField,
@@ -16,7 +16,9 @@ import {
   THEMES,
 } from '../contract/branding.ts';
 import type { Answer, Sent } from '../contract/client.ts';
+import { MOST_LOGO_BYTES } from '../contract/logo.ts';
 import { requirePermission } from '../contract/permissions.ts';
+import { invalidArgument } from '../platform/errors.ts';
 import { type PageBranding, setBranding } from '../platform/html/branding.ts';
 import { described, field, hidden, remarks, text } from '../platform/html/forms.ts';
 import { renderPage } from '../platform/html/layout.ts';
@@ -52,11 +54,23 @@ export function brandingScreens(deps: ScreenDeps): Router {
     const isOfOrg = path === OF_ORG;
     const owner = (req: Request, res: Response) => (isOfOrg ? ofOrg(deps, req, res) : ofService(deps, res));
     router.get(path, async (req, res) => showForm(deps, await owner(req, res), req, res));
-    router.post(path, async (req, res) => send(deps, await owner(req, res), req, res));
+    router.post(path, readUpload, tooLargeUpload, async (req: Request, res: Response) =>
+      send(deps, await owner(req, res), req, res),
+    );
     router.get(`${path}/frame`, async (req, res) => showFrame(await owner(req, res), req, res));
   }
   return router;
 }
+
+const UPLOAD = 'multipart/form-data';
+/** Of a form with a logo; what is larger than a logo may be is refused beside its field. */
+const readUpload = express.raw({ type: UPLOAD, inflate: false, limit: 16 * MOST_LOGO_BYTES });
+
+const tooLargeUpload: ErrorRequestHandler = (error, _req, res, next) => {
+  if ((error as { type?: unknown }).type !== 'entity.too.large') return next(error);
+  res.locals.isTooLarge = true;
+  next();
+};
 
 /** The page of the form, below `/console`. */
 export function brandingPath(orgId: string): string {
@@ -83,23 +97,48 @@ async function policyOf({ org }: Owner, res: Response): Promise<Policy> {
 }
 
 async function send(deps: ScreenDeps, owner: Owner, req: Request, res: Response): Promise<void> {
-  const { api } = sessionOf(res);
   const { org } = owner;
-  if (text(req.body, 'step') === 'preview') return showForm(deps, owner, req, res);
-  if (text(req.body, 'step') === 'reset' && org !== undefined) {
-    await api.call('resetBranding', { org });
+  const step = text(req.body, 'step');
+  if (step.startsWith('preview')) return showForm(deps, owner, req, res);
+  if (step === 'reset' && org !== undefined) {
+    await sessionOf(res).api.call('resetBranding', { org });
     return res.redirect(303, `${owner.path}?done=branding`);
   }
   try {
-    const body = changesOf(await policyOf(owner, res), req);
-    if (Object.keys(body).length > 0) {
-      await (org === undefined
-        ? api.call('updateDefaultBranding', { body })
-        : api.call('updateBranding', { org, body }));
-    }
+    if (step === 'removeLogo') await update(owner, res, { reset: ['logo'] });
+    else if (req.is(UPLOAD)) await update(owner, res, { logo: await uploadedLogo(req, res) });
+    else await update(owner, res, changesOf(await policyOf(owner, res), req));
     res.redirect(303, `${owner.path}?done=branding`);
   } catch (error) {
-    await showForm(deps, owner, req, res, refusalOf(error, FIELDS));
+    await showForm(deps, owner, req, res, refusalOf(error, BRANDING_FIELDS));
+  }
+}
+
+async function update({ org }: Owner, res: Response, body: Sent<'updateBranding'>): Promise<void> {
+  const { api } = sessionOf(res);
+  if (Object.keys(body).length === 0) return;
+  await (org === undefined ? api.call('updateDefaultBranding', { body }) : api.call('updateBranding', { org, body }));
+}
+
+/** The file of the form as a data URL, as the script sends it; what it is the API checks. @throws ApiError 400 */
+async function uploadedLogo(req: Request, res: Response): Promise<string> {
+  const file = res.locals.isTooLarge ? undefined : await fileOf(req);
+  if (file && file.size <= MOST_LOGO_BYTES) {
+    return `data:${file.type};base64,${Buffer.from(await file.arrayBuffer()).toString('base64')}`;
+  }
+  const description = file || res.locals.isTooLarge ? TEXTS.logoTooLarge(MOST_LOGO_BYTES / 1024) : TEXTS.logoMissing;
+  throw invalidArgument('POLICY-BRANDING-INVALID', description, [{ field: 'logo', description }]);
+}
+
+/** Undefined for a body that is no such form, or without a file. */
+async function fileOf(req: Request): Promise<File | undefined> {
+  const headers = { 'content-type': req.get('content-type') ?? '' };
+  try {
+    const file = (await new Response(req.body as Buffer<ArrayBuffer>, { headers }).formData()).get('logo');
+    return file instanceof File && file.size > 0 ? file : undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
   }
 }
 
@@ -146,20 +185,23 @@ async function showForm(
   refusal?: Refusal,
 ): Promise<void> {
   const policy = await policyOf(owner, res);
-  const isSent = req.method === 'POST';
+  const isSent = req.method === 'POST' && !req.is(UPLOAD);
   const shownOf = (name: BrandingField) => (isSent ? typedValue(req, name) : ownValue(policy, name));
   const { colors, isShifted } = policy;
-  const mail = mailOf(text(req.body, 'shown'));
+  const [, asked] = text(req.body, 'step').split('preview.');
+  const mail = mailOf(asked ?? text(req.body, 'shown'));
   const body = html`${headline(owner.title, owner.above)}
 ${notice(saidOnce(res) === 'branding' ? TEXTS.done : undefined)}${notice(refusal?.message, 'bad')}
 ${isShifted ? notice(TEXTS.shifted(colors.light.accent, colors.dark.accent), 'warn') : undefined}
-${logoCard(owner, policy)}
+${logoCard(owner, policy, refusal?.wrong('logo'))}
 <branding-form><form class="card confirm" method="post" action="${owner.path}">
 <p>${owner.org === undefined ? TEXTS.aboutService : TEXTS.about}</p>
-${FIELDS.map((name) => fieldOf(name, shownOf(name), refusal))}
+${FIELDS.filter((name) => !isText(name)).map((name) => fieldOf(name, shownOf(name), refusal))}
+<h2>${TEXTS.texts}</h2><p class="soft small">${TEXTS.textsHint}</p>
+${FIELDS.filter(isText).map((name) => textOf(owner, name, shownOf(name), refusal))}
 <div class="field">${selectField(TEXTS.shown, 'shown', previewChoices(), mail ?? '')}</div>
 <div class="buttons"><button type="submit" name="step" value="save">${TEXTS.save}</button>
-<button class="quiet" type="submit" name="step" value="preview">${TEXTS.preview}</button></div></form>
+<button class="quiet" type="submit" name="step" value="preview" formaction="${owner.path}#${PREVIEWS}">${TEXTS.preview}</button></div></form>
 ${frames(owner, Object.fromEntries(FIELDS.map((name) => [name, shownOf(name)])), mail)}</branding-form>
 ${owner.org === undefined || policy.own.length === 0 ? undefined : resetForm(owner)}`;
   show(req, res, {
@@ -176,22 +218,39 @@ function fieldOf(name: BrandingField, value: string, refusal: Refusal | undefine
   if (name === 'theme') return choices(label, name, TEXTS.themes, value === '' ? 'none' : value);
   const hint = TEXTS.hints[name];
   const about = { name, wrong: refusal?.wrong(name), ...(hint === undefined ? {} : { hint }) };
-  if (!name.startsWith('texts.')) return field({ ...about, label, value, isOptional: true });
-  return html`<div class="field"><label for="${name}">${label}</label>
-<textarea id="${name}" name="${name}" rows="4" maxlength="2000"${described(about)}>${value}</textarea>
-${remarks(about)}</div>`;
+  return field({ ...about, label, value, isOptional: true });
 }
 
-/** The logo is stored at once: a form cannot send a file without a script. What was typed beside it stays. */
-function logoCard({ org }: Owner, { own, logoUrl }: Policy): Html {
+type TextField = `texts.${OwnText}`;
+
+function isText(name: BrandingField): name is TextField {
+  return name.startsWith('texts.');
+}
+
+/** Sentences of a mail, with the button that shows the mail: with a script, the preview beside them follows. */
+function textOf({ path }: Owner, name: TextField, value: string, refusal: Refusal | undefined): Html {
+  const about = { name, wrong: refusal?.wrong(name) };
+  const mail = name.slice('texts.'.length);
+  return html`<div class="field"><label for="${name}">${TEXTS.labels[name]}</label>
+<textarea id="${name}" name="${name}" rows="4" maxlength="2000" data-mail="${mail}"${described(about)}>${value}</textarea>
+${remarks(about)}<button class="quiet small without-script" type="submit" name="step" value="preview.${mail}" formaction="${path}#${PREVIEWS}">${TEXTS.showMail}<span class="sr">: ${TEXTS.labels[name]}</span></button></div>`;
+}
+
+/** The logo is stored at once. With a script what was typed beside it stays. @param wrong with the file that was sent */
+function logoCard({ org, path }: Owner, { own, logoUrl }: Policy, wrong: string | undefined): Html {
   const hiddenIf = (isHidden: boolean) => (isHidden ? html` hidden` : undefined);
   const src = logoUrl === undefined ? undefined : html` src="${new URL(logoUrl).pathname}"`;
+  const isOwn = own.includes('logo');
+  const about = { name: 'logo', wrong: wrong && `${TEXTS.logoRefused} ${wrong}` };
   return html`<section class="card"><h2>${TEXTS.labels.logo}</h2>
 <logo-file org="${org ?? ''}" refused="${TEXTS.logoRefused}"><p class="soft" data-none${hiddenIf(logoUrl !== undefined)}>${TEXTS.noLogo}</p>
 <p><img class="brand-logo" alt="${TEXTS.labels.logo}"${src}${hiddenIf(logoUrl === undefined)}></p>
 <p class="notice bad" role="alert" hidden></p>
-<p class="without-script soft">${TEXTS.noScript}</p>
-<div class="buttons with-script" hidden><label class="button quiet">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!own.includes('logo'))}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
+<div class="without-script"><form method="post" enctype="${UPLOAD}" action="${path}"><div class="field"><label for="logo">${TEXTS.chooseLogo}</label>
+<input id="logo" name="logo" type="file" accept="image/png,image/webp" required${described(about)}>
+${remarks(about)}</div><button class="quiet">${TEXTS.sendLogo}</button></form>
+${isOwn ? html`<form method="post" action="${path}">${hidden({ step: 'removeLogo' })}<button class="quiet">${TEXTS.removeLogo}</button></form>` : undefined}</div>
+<div class="buttons with-script" hidden><label class="button quiet">${TEXTS.chooseLogo}<input class="sr" type="file" accept="image/png,image/webp"></label><button type="button" class="quiet" data-remove${hiddenIf(!isOwn)}>${TEXTS.removeLogo}</button></div></logo-file></section>`;
 }
 
 /** The mails that have sentences of their own, behind the page. */
@@ -210,13 +269,16 @@ const SHOWN = [
   ...(['links.help', 'links.terms', 'links.privacy'] as const),
 ] as const;
 
+/** The id of the previews. */
+const PREVIEWS = 'previews';
+
 function frames({ path }: Owner, values: Readonly<Record<string, string>>, mail: OwnText | undefined): Html {
   const all = Object.fromEntries(SHOWN.map((name) => [name, values[name] ?? ''] as const));
   const ofMail = mail && { shown: mail, sentences: packed(values[`texts.${mail}`] ?? '') };
   const src = `${path}/frame${queryOf({ ...all, ...ofMail })}`;
   const frame = (look: string, title: string) =>
     html`<figure><figcaption>${title}</figcaption><iframe class="preview ${look}" sandbox title="${TEXTS.preview}: ${title}" src="${src}" data-frame="${path}/frame"></iframe></figure>\n`;
-  return html`<section class="card previews"><h2>${TEXTS.preview}</h2>
+  return html`<section class="card previews" id="${PREVIEWS}" tabindex="0" aria-labelledby="${PREVIEWS}-title"><h2 id="${PREVIEWS}-title">${TEXTS.preview}</h2>
 ${frame('phone', TEXTS.phone)}${frame('desktop', TEXTS.desktop)}</section>`;
 }
 

@@ -8,7 +8,7 @@
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import { ACCOUNT_PATHS } from '../contract/own-clients.ts';
 import { ApiError } from '../platform/errors.ts';
-import { readForm } from '../platform/html/forms.ts';
+import { readForm, readLongForm } from '../platform/html/forms.ts';
 import { timesScript } from '../platform/html/times.ts';
 import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
 import { html } from '../platform/text/html.ts';
@@ -71,6 +71,7 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use('/console', sameOrigin(baseUrl));
   router.use(assets.routes);
   router.use(signInRoutes({ ...deps, cookies, show }));
+  router.use(LONG_FORMS, readLongForm);
   router.use('/console', readForm, requireSession({ ...deps, cookies, keptForms }), sayOnce(cookies, consoleUrl));
   router.use('/console', sendOnce(cookies, consoleUrl));
   router.use('/console', requireRole);
@@ -79,6 +80,9 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use('/console', noSuchPage);
   return { routes: router, errors: consoleErrors({ consoleUrl, show, keptForms, baseUrl, logger: deps.logger }) };
 }
+
+/** Pages with texts of thousands of characters: their forms are longer than others. */
+const LONG_FORMS = /^\/console\/(?:organizations\/[^/]+|system)\/branding$/i;
 
 /** Paths of the API that scripts of the console may call with the cookie, below `/console/api`. */
 const API = /^\/console\/api(?=\/(?:admin|auth|management|v2beta)\/)/;

@@ -29,7 +29,7 @@ describe('the page for the name and look of an organization', () => {
     await page.getByLabel('Name', { exact: true }).fill('Acme & Söhne');
     await page.getByLabel('Colour of links and buttons').fill('#ffee00');
     await page.getByLabel('Address of the help').fill('https://acme.example/help');
-    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
     const frame = page.frameLocator('iframe.phone');
     await frame.getByText('Acme & Söhne').waitFor();
     await frame.getByRole('link', { name: 'Help' }).waitFor();
@@ -82,6 +82,67 @@ describe('the page for the name and look of an organization', () => {
     assert.equal((await policy()).logo, undefined);
   });
 
+  it('takes, refuses and removes a logo without JavaScript', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, `/console/organizations/${world.org.orgId}/branding`, undefined, {
+      javaScriptEnabled: false,
+    });
+    const take = async (name: string, mimeType: string, buffer: Buffer) => {
+      await page.locator('#logo').setInputFiles({ name, mimeType, buffer });
+      await page.getByRole('button', { name: 'Take this logo' }).click();
+    };
+    await take('logo.svg', 'image/svg+xml', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'));
+    await page.getByText('The logo was not taken: must be a PNG or WebP as a data URL').waitFor();
+    await take('logo.webp', 'image/webp', png());
+    await page.getByText('must be what its data URL says: its content is image/png').waitFor();
+    for (const bytes of [128 * 1024 + 1, 16 * 128 * 1024 + 1]) {
+      await take('logo.png', 'image/png', Buffer.alloc(bytes));
+      await page.getByText('The logo was not taken: It must have at most 128 KiB.').waitFor();
+    }
+    assert.equal((await policy()).logo, undefined);
+    await take('logo.png', 'image/png', png());
+    await page.getByText('The name and look are saved.').waitFor();
+    assert.equal((await policy()).logo, dataUrl(png()));
+    await page.getByRole('button', { name: 'Remove the logo' }).click();
+    await page.getByText('There is no logo.').waitFor();
+    assert.equal((await policy()).logo, undefined);
+  });
+
+  it('saves four texts of the longest length', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, `/console/organizations/${world.org.orgId}/branding`, undefined, {
+      javaScriptEnabled: false,
+    });
+    for (const mail of ['verifyEmail', 'initialise', 'addPasskey', 'resetPassword']) {
+      await page.locator(`textarea[name="texts.${mail}"]`).fill('日'.repeat(2000));
+    }
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The name and look are saved.').waitFor();
+    assert.equal((await policy()).texts.addPasskey.length, 2000);
+    await page.getByRole('button', { name: 'Take everything of the service' }).click();
+    await page.getByText('The name and look are saved.').waitFor();
+  });
+
+  it('shows the mail whose sentences are typed beside them, and without JavaScript by a button', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const path = `/console/organizations/${world.org.orgId}/branding`;
+    const page = await world.enter(t, path, undefined, { viewport: { width: 1440, height: 900 } });
+    const sentences = page.getByLabel('Email that adds a passkey', { exact: true });
+    await sentences.fill('Signing in is easier now.');
+    const said = page.frameLocator('iframe.phone').locator('p', { hasText: 'Signing in is easier now.' });
+    await said.waitFor();
+    assert.equal(await page.getByLabel('In the preview').inputValue(), 'addPasskey');
+    const [typed, shown] = [await sentences.boundingBox(), await page.locator('iframe.phone').boundingBox()];
+    assert.ok(typed && shown && shown.x > typed.x + typed.width, 'beside it');
+    assert.ok(shown.y < typed.y + typed.height && shown.y + shown.height > typed.y, 'at its height');
+    const plain = await world.enter(t, path, undefined, { javaScriptEnabled: false });
+    await plain.getByLabel('Email that resets a password', { exact: true }).fill('Nobody but you can do this.');
+    await plain.getByRole('button', { name: 'Show this email: Email that resets a password' }).click();
+    await plain.frameLocator('iframe.phone').locator('p', { hasText: 'Nobody but you can do this.' }).waitFor();
+    assert.equal(new URL(plain.url()).hash, '#previews');
+    assert.equal(await plain.getByLabel('In the preview').inputValue(), 'resetPassword');
+  });
+
   it('previews the mails with the sentences that are typed, with and without JavaScript, and stores nothing', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const path = `/console/organizations/${world.org.orgId}/branding`;
@@ -93,7 +154,7 @@ describe('the page for the name and look of an organization', () => {
     await plain.getByRole('button', { name: 'Preview' }).click();
     for (const size of ['phone', 'desktop']) {
       const frame = plain.frameLocator(`iframe.${size}`);
-      await frame.getByText('Willkommen, Ann Example: 日本 & <b>.').waitFor();
+      await frame.locator('p', { hasText: 'Willkommen, Ann Example: 日本 & <b>.' }).waitFor();
       await frame.locator('body', { hasText: 'Acme & Söhne' }).waitFor();
     }
     assert.equal(await plain.getByLabel('In the preview').inputValue(), 'initialise');
@@ -107,7 +168,7 @@ describe('the page for the name and look of an organization', () => {
     ]) {
       await page.getByLabel('In the preview').selectOption(label);
       await page.getByLabel(label, { exact: true }).fill(`About ${label} – grüße {userName}.`);
-      await frame.getByText(`About ${label} – grüße ann.`).waitFor();
+      await frame.locator('p', { hasText: `About ${label} – grüße ann.` }).waitFor();
     }
     await page.getByLabel('Language', { exact: true }).fill('de');
     await frame.locator('html[lang=de]').waitFor();
@@ -131,7 +192,7 @@ describe('the page for the name and look of an organization', () => {
     await admin.getByLabel('Email that adds a passkey').fill('From the service.');
     await admin.getByLabel('In the preview').selectOption('Email that adds a passkey');
     await admin.getByRole('button', { name: 'Preview' }).click();
-    await admin.frameLocator('iframe.phone').getByText('From the service.').waitFor();
+    await admin.frameLocator('iframe.phone').locator('p', { hasText: 'From the service.' }).waitFor();
     await admin.getByLabel('Email that adds a passkey').fill('');
     await admin.getByRole('button', { name: 'Save' }).click();
     await admin.getByText('The name and look are saved.').waitFor();

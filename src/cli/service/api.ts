@@ -151,6 +151,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'AUTH-SIGN-IN-AGAIN': 'Run `muster login` again.',
   'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
   'IMPORT-STATE': '`muster status` with the number of the import shows what you can do with it now.',
+  'MAIL-NO-ADDRESS':
+    'Run `muster login` as a person whose email address is verified, or show the mail with `muster mails preview`.',
   'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
 };
 

@@ -1,6 +1,14 @@
-/** `<branding-form>`: shows what is typed in the previews beside it. `<logo-file>`: stores the logo that is chosen. */
+/** `<branding-form>`: shows what is typed in the previews beside it, and the mail whose sentences are being typed. `<logo-file>`: stores the logo that is chosen. */
 class BrandingForm extends HTMLElement {
   connectedCallback(): void {
+    for (const button of this.querySelectorAll('.without-script')) button.remove();
+    this.addEventListener('focusin', ({ target }) => {
+      const { mail } = (target as HTMLElement).dataset;
+      const shown = this.querySelector<HTMLSelectElement>('select[name=shown]');
+      if (mail === undefined || !shown || shown.value === mail) return;
+      shown.value = mail;
+      this.#show();
+    });
     let due: ReturnType<typeof setTimeout> | undefined;
     this.addEventListener('input', () => {
       clearTimeout(due);
@@ -32,7 +40,7 @@ class LogoFile extends HTMLElement {
   connectedCallback(): void {
     const buttons = this.querySelector<HTMLElement>('.with-script');
     if (buttons) buttons.hidden = false;
-    for (const hint of this.querySelectorAll<HTMLElement>('.without-script')) hint.hidden = true;
+    for (const form of this.querySelectorAll('.without-script')) form.remove();
     const input = this.querySelector('input');
     input?.addEventListener('change', async () => {
       const [file] = input.files ?? [];

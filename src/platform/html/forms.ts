@@ -11,6 +11,9 @@ import { type Html, html } from '../text/html.ts';
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
 export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });
 
+/** Reads a form of long texts; percent-encoding makes a text up to nine times as long as its code points. */
+export const readLongForm = express.urlencoded({ extended: false, inflate: false, limit: 128 * 1024 });
+
 /** A field of a form or a parameter of a query; empty when it is missing or repeated. */
 export function text(source: unknown, name: string): string {
   const value = (source as Record<string, unknown> | undefined)?.[name];

@@ -28,8 +28,6 @@ export const BRANDING = {
     cornerRadius: 'Von 0 bis 24.',
     'links.help': 'Beginnt mit https://.',
     language: 'Von Seiten und E-Mails, wenn die Person keine andere wünscht, zum Beispiel de.',
-    'texts.initialise':
-      'Eine leere Zeile beginnt einen Absatz. {displayName}, {orgName} und {userName} werden ersetzt.',
   },
   themes: {
     none: 'Wie im Dienst.',
@@ -38,6 +36,9 @@ export const BRANDING = {
     dark: 'Immer dunkel.',
   },
   texts: 'Eigene Sätze in E-Mails',
+  textsHint:
+    'Sie stehen in der E-Mail vorne, nach der Anrede. Ein erster Absatz mit {displayName} ist die Anrede. Eine leere Zeile beginnt einen Absatz. {displayName}, {orgName} und {userName} werden ersetzt.',
+  showMail: 'Diese E-Mail ansehen',
   save: 'Speichern',
   preview: 'Vorschau',
   previewTitle: 'Vorschau der Anmeldeseite',
@@ -49,7 +50,9 @@ export const BRANDING = {
     `Eine Farbe wäre schwer zu lesen. Links und Schaltflächen sind ${links}, und im Dunkeln ${inDark}.`,
   chooseLogo: 'PNG oder WebP wählen',
   removeLogo: 'Logo entfernen',
-  noScript: 'Ein Logo kann hier mit JavaScript gewählt werden, oder mit muster orgs branding --logo.',
+  sendLogo: 'Dieses Logo übernehmen',
+  logoTooLarge: (kib: number) => `Es darf höchstens ${kib} KiB haben.`,
+  logoMissing: 'Wählen Sie eine Datei.',
   logoRefused: 'Das Logo wurde nicht angenommen:',
   noLogo: 'Es gibt kein Logo.',
   done: 'Name und Aussehen sind gespeichert.',
