@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { startsOf } from './needs.ts';
 
 /** Number of files in a group: few enough that parallel groups end at about the same time. */
-const MOST_FILES = { nothing: 60, services: 9, own: 1 };
+const MOST_FILES = { nothing: 30, services: 6, own: 1 };
 const FOLDER = resolve('node_modules/.cache/tests', String(process.pid));
 
 /**
