@@ -46,6 +46,13 @@ describe('the encoding of the files of a new import', () => {
     assert.deepEqual(found, []);
 
     await next(page, 'columns');
+    await page.getByLabel('姓 becomes').waitFor();
+    // Without the cache, in which equal requests wait for each other.
+    const one = `fetch(location.href, { cache: 'no-store' }).then((answer) => answer.text())`;
+    const many = `Promise.all(Array.from({ length: 6 }, () => ${one}))`;
+    const pages = (await page.evaluate(many)) as string[];
+    const shown = pages.filter((text) => text.includes('Next: options') && !text.includes('Try again later'));
+    assert.equal(shown.length, 6, 'what one person asks for at once takes turns');
     await page.getByLabel('姓 becomes').selectOption('Last name');
     await page.getByLabel('名 becomes').selectOption('First name');
     await next(page, 'options');

@@ -4,6 +4,8 @@ import { errorIdOf } from '../../contract/causes.ts';
 import type { Answer } from '../../contract/client.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { openFairQueue } from '../../platform/fair-queue.ts';
+import { goneSignal } from '../../platform/http/errors.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
@@ -141,19 +143,28 @@ export interface WizardStep extends Omit<ScreenDeps, 'api'> {
 }
 
 /**
+ * The guesses of one person, one after the other: what is chosen on a page asks for one each time, and the API refuses to
+ * make several at once.
+ */
+const turns = openFairQueue({ limit: Number.POSITIVE_INFINITY, limitPerKey: 1 });
+
+/**
  * What the files look like, read as the source that was chosen, if one was; undefined while they have not begun to
  * arrive, or why they cannot be recognized.
  */
 export async function readGuess({
   api,
   req,
+  res,
+  caller,
   draft,
   plan: { encoding, sheet, source },
 }: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
     const query = { ...(encoding ? { encoding } : {}), ...(sheet ? { sheet } : {}), ...(source ? { source } : {}) };
-    return await api.call('guessImport', importOf(req), { query });
+    const guess = () => api.call('guessImport', importOf(req), { query });
+    return await turns.run(caller.userId, guess, { signal: goneSignal(res) });
   } catch (error) {
     if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;
     throw error;
