@@ -1,13 +1,12 @@
 /** What the benches of the console share: a signed-in person, with or without Chromium, and the form of a figure. */
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { addSession } from '../../src/console/session-store.ts';
 import { type Result, rounded, Skipped } from '../bench.ts';
 import type { Scope } from '../scope.ts';
+import { findExecutable } from '../testbed/programs.ts';
 import type { Service, Stores } from '../testbed/testbed.ts';
 
 export interface Session {
@@ -50,19 +49,9 @@ const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run
 
 /** @throws Skipped where the machine has no Chromium */
 export function requireChromium(): string {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+  const found = findExecutable(NAMES);
   if (found === undefined) throw new Skipped('chromium is not on this machine');
   return found;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A browser with nothing in its cache and the cookie of the session. It ends with the scope. */

@@ -101,7 +101,7 @@ interface Request {
 // biome-ignore lint/suspicious/noExplicitAny: benches read answers as callers do
 type Answer = any;
 
-/** @returns the JSON of the answer @throws Error with the answer when its status is none of success */
+/** @returns the JSON of the answer @throws Error with the answer when its status is not 2xx */
 export async function askJson(url: string, { method, body, form, token }: Request = {}): Promise<Answer> {
   const json = body === undefined ? undefined : { 'content-type': 'application/json' };
   const response = await fetch(url, {

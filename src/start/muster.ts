@@ -28,7 +28,7 @@ import { API_OPTIONS, WORKER_OPTIONS } from './v8-options.ts';
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
 const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 
-/** Halves the processor time of a start; where the folder cannot be written, there is none. */
+/** Halves the processor time of a start; where the folder cannot be written, nothing is kept. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url));
 
 const READY_WITHIN_MS = 60_000;

@@ -13,7 +13,7 @@ const TABLE_ROWS = 30;
 /**
  * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
  * Live updates replace its points. `browser/rate-chart.ts` says the values below the pointer.
- * @param deadline empty: there is none to be shown
+ * @param deadline empty: none is shown
  */
 export function chart(points: readonly RatePoint[], deadline: string): Html {
   const [first, last] = [points[0], points.at(-1)];
