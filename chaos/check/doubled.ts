@@ -34,7 +34,7 @@ export async function findDoubled(db: Db, sent: SentImport, rows: Rows): Promise
 /** The user of each event, with repetitions. */
 async function eventsOf(db: Db, importId: string, type: string): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    `select aggregate_id as id from events where type = $2 and payload ->> 'importId' = $1::text`,
+    `select aggregate_id as id from history where type = $2 and payload ->> 'importId' = $1::text`,
     [importId, type],
   );
   return rows.map(({ id }) => id);

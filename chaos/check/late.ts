@@ -22,7 +22,7 @@ export async function findLate(db: Db, sent: SentImport, rows: Rows): Promise<(P
   ];
 }
 
-const WRITTEN = `select aggregate_id as id from events e
+const WRITTEN = `select unnest(coalesce(user_ids, array[aggregate_id])) as id from events e
   where type in ('user.human.imported', 'user.human.updated') and payload ->> 'importId' = $1::text`;
 
 async function committedWithin(db: Db, importId: string, from: number, until: number): Promise<string[]> {

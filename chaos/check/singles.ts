@@ -63,9 +63,9 @@ function hasOtherId({ answers }: SentSingle, { id }: Found): boolean {
 
 async function usersOf(db: Db, orgIds: readonly string[], sent: SentSingle[]): Promise<Map<string, Found>> {
   const { rows } = await db.query<Found>(
-    `select u.id, u.user_name as "userName", (select count(*)::int from events e
-       where e.aggregate_id = u.id and e.type = 'user.human.imported') as events
-     from users u where org_id = any($1) and user_name_key = any($2)`,
+    `select u.id, u.user_name as "userName", count(e)::int as events
+     from users u left join history e on e.aggregate_id = u.id and e.type = 'user.human.imported'
+     where org_id = any($1) and user_name_key = any($2) group by u.id`,
     [orgIds, sent.map(({ userName }) => userName)],
   );
   return new Map(rows.map((row) => [row.userName, row]));

@@ -61,7 +61,7 @@ const PLANTS: Record<string, { plant(at: Planted): Promise<unknown>; found: stri
     plant: ({ evidence: { db }, id }) =>
       db.query(
         `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-         select aggregate_type, aggregate_id, resource_owner, type, editor, payload from events
+         select aggregate_type, aggregate_id, resource_owner, type, editor, payload from history
          where payload ->> 'importId' = $1::text and type = 'user.human.imported' limit 1`,
         [id],
       ),
@@ -77,9 +77,9 @@ const PLANTS: Record<string, { plant(at: Planted): Promise<unknown>; found: stri
       await db.query(
         `with gone as (delete from events where sequence = (
            select min(sequence) from events where payload ->> 'importId' = $1::text) returning *)
-         insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+         insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids)
          overriding system value
-         select sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload from gone`,
+         select sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids from gone`,
         [id],
       );
     },
@@ -221,7 +221,7 @@ test('the checker of chaos', async (t) => {
     other.answers.push({ status: 200, userId: 'another' });
     await pool.query(
       `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-       select aggregate_type, aggregate_id, resource_owner, type, editor, payload from events
+       select aggregate_type, aggregate_id, resource_owner, type, editor, payload from history
        where aggregate_id = (select id from users where user_name = $1) and type = 'user.human.imported'`,
       [twice.userName],
     );

@@ -47,7 +47,7 @@ onEachBackend('a worker that undoes', async (t, backend) => {
       assert.deepEqual([counts.undone, counts.succeeded, mails.pending], [USERS, 0, 0]);
       assert.equal(await usersOf(service.pool, importId), 0);
       const { rows } = await service.pool.query(
-        `select count(*)::int as events, count(distinct aggregate_id)::int as users from events
+        `select count(*)::int as events, count(distinct aggregate_id)::int as users from history
          where type = 'user.removed' and payload ->> 'importId' = $1`,
         [importId],
       );

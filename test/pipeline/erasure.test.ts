@@ -195,6 +195,6 @@ onEachBackend('erasure', async (t, backend) => {
   // The organization may use the id again, and its new history is not erased.
   const again = await service.imported(bulk(orgId, [same(ours)]));
   assert.equal(again.counts.succeeded, 1);
-  const { rows } = await service.pool.query('select type from events where aggregate_id = $1', [ours]);
+  const { rows } = await service.pool.query('select type from history where aggregate_id = $1', [ours]);
   assert.deepEqual(rows, [{ type: 'user.human.imported' }]);
 });

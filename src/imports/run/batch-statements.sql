@@ -44,10 +44,12 @@ imported as not materialized (
   select * from picked
 ),
 events_added as (
-  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-  select sequence, 'user', user_id, org_id, 'user.human.imported', $3, $4
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
+    array_agg(sequence)
   from imported
-  returning 1
+  group by org_id
+  returning user_ids
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -125,7 +127,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select count(*)::int from events_added) as events,
+    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -218,10 +220,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-  select sequence, 'user', user_id, org_id, 'user.human.imported', $3, $4
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
+    array_agg(sequence)
   from imported
-  returning 1
+  group by org_id
+  returning user_ids
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -299,7 +303,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select count(*)::int from events_added) as events,
+    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -417,10 +421,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-  select sequence, 'user', user_id, org_id, 'user.human.imported', $3, $4
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
+    array_agg(sequence)
   from imported
-  returning 1
+  group by org_id
+  returning user_ids
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -498,7 +504,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select count(*)::int from events_added) as events,
+    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -626,10 +632,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-  select sequence, 'user', user_id, org_id, 'user.human.imported', $3, $4
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
+    array_agg(sequence)
   from imported
-  returning 1
+  group by org_id
+  returning user_ids
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -707,7 +715,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select count(*)::int from events_added) as events,
+    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)

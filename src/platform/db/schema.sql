@@ -131,6 +131,8 @@ create table events (
   type text not null,
   editor text collate "C" not null,
   payload jsonb,
+  user_ids text[] collate "C",
+  user_sequences bigint[],
   PRIMARY KEY (sequence)
 );
 
@@ -1352,11 +1354,16 @@ CREATE OR REPLACE FUNCTION public.require_users()
 AS $function$
 declare
   ids text[] := array(select distinct user_id from added where user_id is not null order by user_id);
+  own text[] := array(select id from users
+    where id = any (ids) and xmin = pg_current_xact_id()::xid and created_at = now());
 begin
-  if cardinality(ids) > cardinality(array(select id from users where id = any (ids) order by id for key share)) then
-    raise foreign_key_violation using
-      message = format('a row of %s has a user who does not exist', tg_table_name),
-      table = tg_table_name, constraint = tg_table_name || '_user_id_fkey';
+  if cardinality(ids) > cardinality(own) then
+    ids := array(select unnest(ids) except select unnest(own));
+    if cardinality(ids) > cardinality(array(select id from users where id = any (ids) order by id for key share)) then
+      raise foreign_key_violation using
+        message = format('a row of %s has a user who does not exist', tg_table_name),
+        table = tg_table_name, constraint = tg_table_name || '_user_id_fkey';
+    end if;
   end if;
   return null;
 end

@@ -68,7 +68,7 @@ describe('an undo', () => {
   }
   async function events(aggregateType: string, id: string): Promise<string[]> {
     const { rows } = await pool.query(
-      'select type from events where aggregate_type = $1 and aggregate_id = $2 order by sequence',
+      'select type from history where aggregate_type = $1 and aggregate_id = $2 order by sequence',
       [aggregateType, id],
     );
     return rows.map((r) => r.type);
@@ -92,7 +92,7 @@ describe('an undo', () => {
     assert.deepEqual(await events('import', id), ['import.accepted', 'import.undo.started', 'import.undone']);
     assert.deepEqual(await events('user', users[6]?.userId as string), ['user.human.imported', 'user.removed']);
     const { rows } = await pool.query(
-      `select editor, payload from events where type = 'user.removed' and aggregate_id = $1`,
+      `select editor, payload from history where type = 'user.removed' and aggregate_id = $1`,
       [users[0]?.userId],
     );
     const { rows: owner } = await pool.query('select editor from events where type = $1 and aggregate_id = $2', [
@@ -306,7 +306,7 @@ describe('an undo', () => {
     const { counts, mails } = await result(id);
     assert.deepEqual([counts.undone, mails.pending], [60, 0]);
     const { rows } = await pool.query(
-      `select count(*)::int as n from events where type = 'user.removed' and payload ->> 'importId' = $1`,
+      `select count(*)::int as n from history where type = 'user.removed' and payload ->> 'importId' = $1`,
       [id],
     );
     assert.equal(rows[0].n, 60);

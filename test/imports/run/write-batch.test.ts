@@ -90,7 +90,7 @@ describe('one batch', () => {
       attempts_since: null,
       import_id: importId,
     });
-    const { rows: events } = await db.pool.query('select * from events where sequence = $1', [sequence]);
+    const { rows: events } = await db.pool.query('select * from history where sequence = $1', [sequence]);
     const { sequence: _, created_at: at, ...event } = events[0];
     assert.deepEqual(event, {
       aggregate_type: 'user',
@@ -211,7 +211,7 @@ describe('one batch', () => {
       1000,
     );
     const { rows } = await db.pool.query(
-      `select count(*)::int as n from users u join events e on e.sequence = u.sequence and e.aggregate_id = u.id and e.resource_owner = 'org'`,
+      `select count(*)::int as n from users u join history e on e.sequence = u.sequence and e.aggregate_id = u.id and e.resource_owner = 'org'`,
     );
     assert.equal(rows[0].n, 1000);
     assert.equal((await importRow(db.pool, importId)).state, 'succeeded');

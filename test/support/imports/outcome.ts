@@ -57,7 +57,7 @@ export async function assertEachOnce(service: Service, importId: string, expecte
        count(*)::int as events, count(distinct aggregate_id)::int as users_with_event,
        (select count(*)::int from mail_outbox where import_id = $1) as mails,
        (select count(distinct user_id)::int from mail_outbox where import_id = $1) as users_with_mail
-     from events where type = 'user.human.imported' and payload ->> 'importId' = $1::text`,
+     from history where type = 'user.human.imported' and payload ->> 'importId' = $1::text`,
     [importId],
   );
   assert.deepEqual(rows[0], {
