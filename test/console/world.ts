@@ -7,6 +7,7 @@ import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 import { keyboardFindings } from './keyboard.ts';
+import { widthFindings } from './widths.ts';
 
 const ALL_QUEUES = ['redis', 'postgres'] as const;
 export type Queue = (typeof ALL_QUEUES)[number];
@@ -69,8 +70,8 @@ const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
 
 /**
- * What axe-core finds on the page as it is shown, narrow and wide, light and dark; whether it fits 320 px and can be used
- * with the keyboard alone.
+ * What axe-core finds on the page as it is shown, narrow and wide, light and dark; whether it fits every window and can be
+ * used with the keyboard alone.
  * @param name of the screenshots
  */
 export async function findingsOf(page: Page, name: string): Promise<string[]> {
@@ -89,9 +90,7 @@ export async function findingsOf(page: Page, name: string): Promise<string[]> {
     const problems = await axeProblems(page, { ...noFrames, ...(rules ? { runOnly: rules } : {}) });
     found.push(...problems.map((problem) => `${name}, ${look}: ${problem}`));
   }
-  await page.setViewportSize({ width: 320, height: 600 });
-  const width = await page.evaluate('document.documentElement.scrollWidth');
-  if (width !== 320) found.push(`${name} is ${width} wide at 320`);
+  found.push(...(await widthFindings(page)).map((finding) => `${name} ${finding}`));
   // As a window of 1280 x 1024 at a zoom of 400 %.
   await page.setViewportSize({ width: 320, height: 256 });
   found.push(...(await keyboardFindings(page)).map((finding) => `${name}, zoomed: ${finding}`));

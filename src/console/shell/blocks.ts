@@ -112,6 +112,9 @@ export function list(items: readonly (Html | string)[], look?: 'plain' | 'does')
   return html`<ul${look && html` class="${look}"`}>${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
 }
 
+/** A table with more columns needs a wide screen. */
+const MOST_COLUMNS = 5;
+
 /**
  * A table, which becomes a list of cards on a phone; its cells name their column in `data-label`.
  * @param caption for screen readers
@@ -120,7 +123,8 @@ export function list(items: readonly (Html | string)[], look?: 'plain' | 'does')
  */
 export function table(caption: string, columns: readonly (Html | string)[], rows: readonly Html[], look = ''): Html {
   const head = columns.map((column) => (typeof column === 'string' ? html`<th scope="col">${column}</th>` : column));
-  return html`<table class="${['stack', look].filter(Boolean).join(' ')}"><caption class="sr">${caption}</caption>
+  const many = columns.length > MOST_COLUMNS ? 'many' : '';
+  return html`<table class="${['stack', many, look].filter(Boolean).join(' ')}"><caption class="sr">${caption}</caption>
 <thead><tr>${head}</tr></thead>
 <tbody>${[...rows]}</tbody></table>`;
 }
