@@ -234,7 +234,10 @@ function requireGood(violations: FieldViolation[], patched: string[]): void {
   if (violations.some(isTouched)) throw invalidPatch(violations);
 }
 
-/** @throws ApiError 400 if the patch gives the user an id or a name that somebody has */
+/**
+ * @throws ApiError 400 if somebody has the id or the name of the user. The patch need not have set it: the import would
+ *   refuse the user all the same
+ */
 async function requireFree({ pool }: FixDeps, target: Fixable, changed: Named, patched: string[]): Promise<void> {
   const holder = (await holdersOf(pool, target, [changed])).get(changed.row.ordinal);
   if (!holder) return;
@@ -242,8 +245,8 @@ async function requireFree({ pool }: FixDeps, target: Fixable, changed: Named, p
   // Without a user name, the address is the name.
   const isAddress = holder.field === 'user.userName' && item.state === 'pending' && item.userName === item.email;
   const fields = [holder.field, ...(isAddress ? ['user.email.email'] : [])];
-  const field = fields.find((name) => patched.includes(name));
-  if (field !== undefined) throw invalidPatch([{ field, description: holderText(holder) }]);
+  const field = fields.find((name) => patched.includes(name)) ?? holder.field;
+  throw invalidPatch([{ field, description: holderText(holder) }]);
 }
 
 function requireFailed(row: StoredRow): void {

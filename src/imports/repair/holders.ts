@@ -88,29 +88,32 @@ export async function holdersOf(
 }
 
 const NAME_TAKEN = 'USER-NAME-TAKEN';
-const TWICE: readonly string[] = [NAME_TAKEN, 'USER-ID-TAKEN'];
+const ID_TAKEN = 'USER-ID-TAKEN';
 
-/** The first entry with the id or the name of each of these rows that failed as a duplicate, by ordinal. */
+/**
+ * The first entry with the id of each of these rows that failed as a duplicate for its id, or with its name, by ordinal.
+ */
 export async function earlierRows(
   db: Db,
   { of, entriesOf }: Entries,
   rows: readonly Pick<StoredRow, 'ordinal' | 'error'>[],
 ): Promise<Map<number, number>> {
-  const twice = rows.filter(({ error }) => TWICE.includes(errorIdOf(error))).map(({ ordinal }) => ordinal);
-  if (twice.length === 0) return new Map();
+  const failedFor = (id: string) => rows.filter(({ error }) => errorIdOf(error) === id).map(({ ordinal }) => ordinal);
+  const [byId, byName] = [failedFor(ID_TAKEN), failedFor(NAME_TAKEN)];
+  if (byId.length + byName.length === 0) return new Map();
   // An entry that was imported has lost its key, and kept its id and name.
   const found = await db.query<{ ordinal: number; earlier: number }>(
     `with later as materialized (
        select e.ordinal, o.org_id, e.user_id, e.user_name, e.user_name_key
        from import_items e join import_orgs o on o.import_id = $1 and o.org_index = e.org_index
-       where e.import_id = $2 and e.ordinal = any($3::int[]))
+       where e.import_id = $2 and (e.ordinal = any($3::int[]) or e.ordinal = any($4::int[])))
      select l.ordinal, min(e.ordinal) as earlier
      from later l join import_items e on e.import_id = $2 and e.ordinal < l.ordinal
        join import_orgs o on o.import_id = $1 and o.org_index = e.org_index
-     where e.user_id = l.user_id
-       or o.org_id = l.org_id and (e.user_name_key = l.user_name_key or e.user_name = l.user_name)
+     where case when l.ordinal = any($3::int[]) then e.user_id = l.user_id
+       else o.org_id = l.org_id and (e.user_name_key = l.user_name_key or e.user_name = l.user_name) end
      group by l.ordinal`,
-    [of.importId, entriesOf, twice],
+    [of.importId, entriesOf, byId, byName],
   );
   return new Map(found.rows.map(({ ordinal, earlier }) => [ordinal, earlier]));
 }

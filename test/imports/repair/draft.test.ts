@@ -146,16 +146,17 @@ test("a checked draft's entries are corrected one by one and by cause, judged by
   for (const secret of [BCRYPT.slice(7), BAD_HASH.slice(7)]) assert.ok(!answered.includes(secret), 'no hash is shown');
 });
 
-test('a corrected entry whose name another has is a duplicate; a draft of which nothing is left ends at once', async () => {
+test('an entry whose name another has is no better by its address; a draft of which nothing is left ends at once', async () => {
   const id = await draftOf('userId,userName,email\nfe-1,same,a@acme.example\nfe-2,same,no address\n');
   await check(id);
   const moved = { userName: 'Same', email: { email: 'b@acme.example' } };
   assert.equal(errorId(await call('PATCH', `${id}/items/1`, { user: moved })), 'IMPORT-USER-INVALID', 'a typed name');
-  assert.equal((await call('PATCH', `${id}/items/1`, { user: { email: moved.email } })).status, 200);
+  const alone = await call('PATCH', `${id}/items/1`, { user: { email: moved.email } });
+  assert.equal(errorId(alone), 'IMPORT-USER-INVALID', 'the import would refuse the name, which the entry has already');
+  const renamed = { userName: 'other', email: moved.email };
+  assert.equal((await call('PATCH', `${id}/items/1`, { user: renamed })).status, 200);
   const { counts } = (await check(id)).draft.check;
-  assert.deepEqual([counts.succeeded, counts.failed], [1, 1]);
-  const { cause } = (await causesOf(id)).causes[0];
-  assert.equal((await call('POST', `${id}/_fix`, { cause, remedy: 'keep-first' })).body.changed, 1);
+  assert.deepEqual([counts.succeeded, counts.failed], [2, 0]);
 
   const none = await draftOf('userId,userName,email\nff-1,gone,no address\n');
   await check(none);

@@ -102,6 +102,28 @@ test('trimming is offered only where something is to be trimmed', async () => {
   assert.deepEqual(some.remedies, ['trim-email', 'user-name-as-email', 'leave-out']);
 });
 
+test('an address is no correction of a user whose id or name another row has, and the row of the id is named', async () => {
+  const id = await checkedDraft([
+    'd-1,d-one,d.one@acme.example',
+    'd-2,d-two,d.two@acme.example',
+    'd-2,d-three,not an address',
+    'd-4,d-one,not an address',
+    'd-2,d-one,d.five@acme.example',
+  ]);
+  assert.deepEqual(violation(await named(id, 2, { email: { email: 'd.three@acme.example' } })), [
+    400,
+    { field: 'userId', description: 'is also the user id of row 2 of this import' },
+  ]);
+  assert.deepEqual(violation(await named(id, 3, { email: { email: 'd.four@acme.example' } })), [
+    400,
+    { field: 'user.userName', description: 'is also the user name of row 1 of this import' },
+  ]);
+  const both = { userName: 'd-four', email: { email: 'd.four@acme.example' } };
+  assert.equal((await named(id, 3, both)).status, 200);
+  const { body } = await call('GET', `${id}/items/4`);
+  assert.deepEqual([body.error.details[0].id, body.earlier], ['USER-ID-TAKEN', 1], 'not the row of the name');
+});
+
 test('a name that is typed is refused if another row or a user has it, and an address as the import refuses it', async () => {
   const { status } = await api.call('POST', '/v2beta/users/human', {
     username: 'present',
