@@ -225,7 +225,7 @@ function button(button: Letter['button'], { button: color, onButton, soft, link 
   if (!button) return undefined;
   const { text, href } = button;
   return html`<table role="presentation" cellspacing="0" cellpadding="0" border="0" style="margin:8px 0 24px">
-<tr><td class="button" style="border-radius:${radius}px;background:${color}"><a class="button" href="${href}" style="display:inline-block;padding:12px 22px;border-radius:${radius}px;background:${color};color:${onButton};font-weight:600;text-decoration:none">${text}</a></td></tr>
+<tr><td class="button" style="border-radius:${radius}px;background:${color}"><a class="button" href="${href}" style="display:inline-block;padding:12px 22px;text-align:center;border-radius:${radius}px;background:${color};color:${onButton};font-weight:600;text-decoration:none">${text}</a></td></tr>
 </table>
 <p class="soft" style="${P};${SMALL};color:${soft}">${say('mail.copyLink')}<br>
 <a class="link" dir="ltr" href="${href}" style="color:${link};word-break:break-all">${href}</a></p>

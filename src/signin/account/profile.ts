@@ -7,7 +7,15 @@ import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { described, field, type Problem, remarks, text } from '../../platform/html/forms.ts';
 import { keepLanguage } from '../../platform/html/languages.ts';
-import { isLanguage, LANGUAGES, type MessageKey, nameOf, say } from '../../platform/messages/catalogue.ts';
+import {
+  currentLanguage,
+  isLanguage,
+  LANGUAGES,
+  type Language,
+  type MessageKey,
+  nameOf,
+  say,
+} from '../../platform/messages/catalogue.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import { changeProfile } from '../credentials/human.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
@@ -30,6 +38,9 @@ const MESSAGES = {
   nickName: { label: 'account.nickName', invalid: 'account.nickNameInvalid' },
   displayName: { label: 'account.displayName', invalid: 'account.displayNameInvalid' },
 } as const satisfies Record<(typeof NAMES)[number], Record<string, MessageKey>>;
+/** The order of the fields where the family name comes first. */
+const FAMILY_NAME_FIRST = ['familyName', 'givenName', 'nickName', 'displayName'] as const;
+const FAMILY_FIRST_LANGUAGES: ReadonlySet<Language> = new Set(['ja', 'zh']);
 const OPTIONAL: ReadonlySet<string> = new Set(['nickName', 'displayName']);
 const MOST_CHARACTERS = 200;
 const LANGUAGE = 'preferredLanguage';
@@ -39,8 +50,9 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const sent = req.method === 'POST';
   const value = (name: (typeof NAMES)[number] | typeof LANGUAGE) =>
     sent ? text(req.body, name) : (person.user[name] ?? '');
+  const names = FAMILY_FIRST_LANGUAGES.has(currentLanguage()) ? FAMILY_NAME_FIRST : NAMES;
   const body = html`${opening(visit, PROFILE.path, { step: 'save' })}
-${NAMES.map((name) => field({ problem, name, label: say(MESSAGES[name].label), value: value(name), isOptional: OPTIONAL.has(name), ...(name === 'displayName' ? { hint: say('account.displayNameHint') } : {}) }))}
+${names.map((name) => field({ problem, name, label: say(MESSAGES[name].label), value: value(name), isOptional: OPTIONAL.has(name), ...(name === 'displayName' ? { hint: say('account.displayNameHint') } : {}) }))}
 ${languageField(value(LANGUAGE), person.user.preferredLanguage ?? '', problem)}
 <button type="submit">${say('common.save')}</button>
 </form>`;

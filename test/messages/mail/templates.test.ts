@@ -343,7 +343,7 @@ describe('a text message', () => {
     assert.deepEqual(text(), message);
     assert.notEqual(text({ id: '8' }).key, message.key);
     const toSignIn =
-      'Acme: 12345678 is your code to sign in. Tell it to nobody. It works once and expires in 10 minutes.';
+      'Acme: 12345678 is your code to sign in. Do not share it. It works once and expires in 10 minutes.';
     assert.equal(text({ code: '12345678' }, 'sign_in_text').text, toSignIn);
     assert.equal(text({ code: '12345678' }, 'factor_text').text, toSignIn);
   });

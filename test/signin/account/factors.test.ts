@@ -231,7 +231,7 @@ describe('passkeys', () => {
     assert.match(doneOf(added), /^The passkey is added/, alertOf(added));
     assert.match(
       added.text,
-      /<strong>Laptop<\/strong><br><span class="small">Signs in alone, added <time datetime="[^"]+">20/,
+      /<strong>Laptop<\/strong><br><span class="small">Enough to sign in, added <time datetime="[^"]+">20/,
     );
     assert.match(alertOf(await at.send(added, 'passkeys', 'add', { answer })), /^No passkey was added/, 'used');
     const keyId = /name="keyId" value="([^"]*)"/.exec(added.text)?.[1] ?? '';

@@ -126,6 +126,17 @@ describe('the pages of an account in German', () => {
     assert.match((await at.open('profile')).text, /<html lang="it"/);
   });
 
+  it('ask for the family name first where people say it first', async () => {
+    const orderIn = async (language: string) => {
+      const { at } = await person(language);
+      return [...(await at.open('profile')).text.matchAll(/<input [^>]*name="(\w+Name)"/g)].map(([, name]) => name);
+    };
+    for (const language of ['ja', 'zh-TW']) {
+      assert.deepEqual(await orderIn(language), ['familyName', 'givenName', 'nickName', 'displayName'], language);
+    }
+    assert.deepEqual(await orderIn('de'), ['givenName', 'familyName', 'nickName', 'displayName']);
+  });
+
   it('follow the language that the person chooses, and offer one that is stored and not in the list', async () => {
     const { userId, at } = await person('rm-x-foo');
     const page = await at.open('profile');
