@@ -13,6 +13,7 @@ import { accept } from './benches/accept.ts';
 import { cost } from './benches/cost.ts';
 import { drain } from './benches/drain.ts';
 import { fair } from './benches/fair.ts';
+import { flat } from './benches/flat.ts';
 import { hashes } from './benches/hashes.ts';
 import { largeDatabase } from './benches/large-database.ts';
 import { latency } from './benches/latency.ts';
@@ -61,6 +62,8 @@ const BENCHES: Record<string, Bench> = {
   undo: { unit: 'users/s', run: undo },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
+  flat: { unit: 'users/s', onlyNamed: true, run: (context) => flat('embedded', context) },
+  'flat-distribution': { unit: 'users/s', onlyNamed: true, run: (context) => flat('distribution', context) },
   'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
   ...Object.fromEntries(Object.keys(PEERS).map((name) => [name, peersBench(name)])),

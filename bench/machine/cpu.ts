@@ -105,7 +105,16 @@ function readStat(pid: number): { parent: number; ticks: number } | undefined {
 
 /** The peak memory of the process, in bytes (proc(5), VmHWM). */
 export function peakMemory(pid: number): number {
-  const kb = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  if (!kb) throw new Error(`The kernel does not report the peak memory of process ${pid}.`);
+  return statusOf(pid, 'VmHWM');
+}
+
+/** The memory of the process now, in bytes (proc(5), VmRSS). */
+export function memoryNow(pid: number): number {
+  return statusOf(pid, 'VmRSS');
+}
+
+function statusOf(pid: number, name: 'VmHWM' | 'VmRSS'): number {
+  const kb = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  if (!kb) throw new Error(`The kernel does not report ${name} of process ${pid}.`);
   return Number(kb) * BYTES_PER_KB;
 }

@@ -1,5 +1,6 @@
 /** Benches of whole imports with few users: their output. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { assertMeasured, type Line, runJson } from './command.ts';
@@ -27,6 +28,18 @@ test('million prints its time and how the last tenth compares with the first', a
   assert.deepEqual(further, [], 'an import of less than a million users takes one round');
   assert.equal(round?.usersPerSecondByTenth.length, 10);
   assert.deepEqual(Object.keys(round?.cpu ?? {}).sort(), ['api', 'postgres', 'redis', 'worker']);
+});
+
+test('flat prints its tenths, and draws the rate, the disk and the memory', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const line = (await runJson(t, ['--only', 'flat', '--users', '100'])).get('flat');
+  assertMeasured(line, 'users/s');
+  assert.equal((line.usersPerSecondByTenth as number[]).length, 10);
+  const looks = line.looks as { disk: number; log: number; memory: Record<string, number> }[];
+  assert.ok((looks.at(-1)?.log ?? 0) > 0, JSON.stringify(looks));
+  assert.deepEqual(Object.keys(looks[0]?.memory ?? {}).sort(), ['api', 'redis', 'worker']);
+  const picture = await readFile(/picture: (.*)/.exec((line.notes as string[]).join('\n'))?.[1] ?? '', 'utf8');
+  assert.equal(picture.match(/<polyline/g)?.length, 6, 'one rate, two sizes, three processes');
 });
 
 test('undo prints its rate, and how long the preview takes', async (t) => {
