@@ -11,6 +11,18 @@ import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { entry } from '../support/imports/imports.ts';
 import { type Visitor, visitor } from './visitor.ts';
 
+const CHECK_FRAME = {
+  consoleUrl: (path: string) => `/console${path}`,
+  ...{ importId: '7', step: 'check' as const, files: [], isOpen: true, query: '' },
+};
+
+/** The step Check of a draft, before anybody has done anything there. */
+function checkOf(state: string, more: object = {}): string {
+  const draft = { files: [{ fileId: 'f', name: 'a.csv', kind: 'users', size: 1, offset: 1 }], orgId: '' };
+  const result = { state: `IMPORT_STATE_${state}`, draft, counts: { total: 1 }, ...more } as unknown as Draft;
+  return checkStep(CHECK_FRAME, { result, plan: planOf({}, result.draft), liveHref: '', problem: undefined }).markup;
+}
+
 describe('a step of a new import', () => {
   let api: TestApi;
   let own: SetUp;
@@ -69,16 +81,44 @@ describe('a step of a new import', () => {
       conversion: {},
     };
     const result = { state: 'IMPORT_STATE_DRAFT', draft, counts: { total: 1 } } as unknown as Draft;
-    const frame = {
-      consoleUrl: (path: string) => `/console${path}`,
-      ...{ importId: '7', step: 'check' as const, files: [], isOpen: true, query: '' },
-    };
     const page = (id: ErrorId) => {
       const problem = { id, message: 'Why not.' };
-      return checkStep(frame, { result, plan: planOf({}, result.draft), liveHref: '', problem }).markup;
+      return checkStep(CHECK_FRAME, { result, plan: planOf({}, result.draft), liveHref: '', problem }).markup;
     };
     assert.match(page('DRAFT-ORG'), /Some users name no organization\..*class="button" href="[^"]*\/options">/s);
     assert.doesNotMatch(page('DRAFT-ORG'), /<form/);
     assert.match(page('ORG-LIMIT-USERS'), /Why not\..*<form/s);
+  });
+
+  it('does not say that work is done that nobody does', () => {
+    for (const [state, work] of [
+      ['CONVERTING', /The files are being read/],
+      ['CHECKING', /Every user is compared/],
+    ] as const) {
+      assert.match(checkOf(state), work);
+      const stuck = checkOf(state, { missingRoles: ['convert'] });
+      assert.match(stuck, /This draft waits: no worker with the role convert is running/);
+      assert.doesNotMatch(stuck, work);
+    }
+  });
+
+  it('leads to the files while there is none of users', async () => {
+    const none = checkOf('UPLOADING', { draft: { files: [], orgId: '' } });
+    assert.match(none, /There is no file of users yet\..*<a class="button" href="[^"]*\/7\/files">Add files</s);
+    const importId = await newDraft(api);
+    const { text } = await admin.get(`/console/imports/new/${importId}/source`);
+    assert.match(text, new RegExp(`<a class="step" href="[^"]*/${importId}/files[^"]*"><span>Files`));
+    assert.match(text, /<li class="locked"><span class="step"><span>Columns/);
+    assert.match((await admin.get(`/console/imports/new/${importId}/check`)).text, /class="state still">Draft</);
+  });
+
+  it('has nothing to do for columns that the source names itself', async () => {
+    const importId = await newDraft(api);
+    await uploadFile(api, importId, '{"user_id":"auth0|1","email":"ann@steps.example"}\n');
+    const options = async (source: string) =>
+      (await admin.get(`/console/imports/new/${importId}/options?source=${source}`)).text;
+    const done = /<li class="done"><a class="step"[^>]*><span>Columns/;
+    assert.match(await options('auth0'), done);
+    assert.doesNotMatch(await options('csv'), done);
   });
 });

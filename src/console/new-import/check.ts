@@ -5,7 +5,7 @@ import { type Html, html } from '../../platform/text/html.ts';
 import { type Draft, isReadable, open } from '../shapes.ts';
 import { bar, count, notice } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
-import { CHECK, DECIDE, STEPS } from '../texts/new-import.ts';
+import { CHECK, DECIDE, SOURCE, STEPS } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import { draftState, isChecked, isConverted, type Plan } from './plan.ts';
 
@@ -20,7 +20,7 @@ export interface CheckView {
 export function checkStep(frame: Frame, view: CheckView): Html {
   const { problem, result, liveHref } = view;
   const { content, next } = problem ? refused(frame, problem) : partOf(frame, view);
-  const noWorker = result.missingRoles?.includes('convert') ? notice(CHECK.noWorker, 'warn') : undefined;
+  const noWorker = isStuck(result) ? notice(CHECK.noWorker, 'warn') : undefined;
   return html`<div id="check" data-swap><section class="card"><h2>${CHECK.title}</h2>${noWorker}${content}</section>
 ${buttons(frame, next)}</div><div class="live-line">${liveMark(liveHref, draftState(result).shape)}</div>`;
 }
@@ -36,7 +36,7 @@ function partOf(frame: Frame, { result, plan }: CheckView): Part {
   const { error } = draft;
   if (state === 'IMPORT_STATE_CONVERTING') return reading(result);
   if (state === 'IMPORT_STATE_CHECKING') return checking(result);
-  if (!isReadable(result)) return arriving(result);
+  if (!isReadable(result)) return arriving(frame, result);
   if (!isConverted(plan, draft)) return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
   if (state === 'IMPORT_STATE_UNREADABLE') return unreadable(frame, error?.message ?? '');
   if (state === 'IMPORT_STATE_UPLOADING') return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
@@ -45,21 +45,31 @@ function partOf(frame: Frame, { result, plan }: CheckView): Part {
   return checked(frame, result);
 }
 
-function arriving(result: Draft): Part {
+/** Whether nobody does the work that is due. */
+function isStuck({ missingRoles }: Draft): boolean {
+  return missingRoles?.includes('convert') ?? false;
+}
+
+function arriving(frame: Frame, result: Draft): Part {
   const { files } = result.draft;
-  if (!files.some(({ kind }) => kind === 'users')) return { content: html`<p>${CHECK.noUsers}</p>` };
+  if (!files.some(({ kind }) => kind === 'users')) {
+    const add = html`<a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a>`;
+    return { content: html`<p>${CHECK.noUsers}</p>`, next: add };
+  }
   return { content: html`<p role="status">${CHECK.uploading}</p>${oneBar('upload', result)}` };
 }
 
 function reading(result: Draft): Part {
-  return { content: html`<p role="status">${CHECK.reading}</p>${oneBar('convert', result)}` };
+  const said = isStuck(result) ? undefined : html`<p role="status">${CHECK.reading}</p>`;
+  return { content: html`${said}${oneBar('convert', result)}` };
 }
 
 function checking(result: Draft): Part {
   const { check } = result.draft;
   const shown =
     check && html`${bar('check', check.counts, 'tall')}<p class="small soft" data-text="check">${textOf(result)}</p>`;
-  return { content: html`<p role="status">${CHECK.checking}</p>${shown}` };
+  const said = isStuck(result) ? undefined : html`<p role="status">${CHECK.checking}</p>`;
+  return { content: html`${said}${shown}` };
 }
 
 function checked(frame: Frame, result: Draft): Part {

@@ -77,7 +77,7 @@ ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
 ${guess?.files.map(encodingNotices)}
 ${guess && fileTable(guess)}
-<input type="hidden" name="shown" value="${chosen}"><details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
+<input type="hidden" name="shown" value="${chosen}"><details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${isCertain || candidates.length > 0 ? SOURCE.choose : SOURCE.chooseUnknown}</summary>
 <div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source" required${described(about)}>
 ${chosen === '' ? options([['', SOURCE.chooseOne]], '') : undefined}
 ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
@@ -264,6 +264,8 @@ function example(guess: Guess, { source, chosen }: ColumnsView): Html | undefine
   const user = typeof mapping === 'string' ? undefined : exampleUser(source, mapping, columnsOf(guess));
   if (!user) return undefined;
   const { name, email, state, login } = user;
+  // A user without anything would only be called active.
+  if (!name && !email && !login) return undefined;
   return html`<p class="example">${COLUMNS.one} <strong>${[name, email, state].filter(Boolean).join(' · ')}</strong>${login && html` · ${COLUMNS.logsIn(login)}`}</p>`;
 }
 

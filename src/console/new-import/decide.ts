@@ -23,7 +23,6 @@ import {
   time,
 } from '../shell/blocks.ts';
 import { AGAIN, OUTLOOK } from '../texts/decide.ts';
-import { FIX } from '../texts/fix.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf, type Tried } from './frame.ts';
@@ -180,14 +179,19 @@ function unchecked(frame: Frame, { check }: DecideView): Html | undefined {
   return checkAgain(frame, html`${notice(DECIDE.notCheckedHint(users, count(users)), 'warn')}`);
 }
 
-/** Users may exist by now whom the check did not know. */
-function outdated(frame: Frame, { causes, check, startedSince }: DecideView): Html | undefined {
-  if (!startedSince || causes.corrected > 0 || open(check) > 0) return undefined;
-  return checkAgain(frame, html`${notice(DECIDE.outdated, 'warn')}`);
+function outdated(frame: Frame, view: DecideView): Html | undefined {
+  if (!isOutdated(view)) return undefined;
+  return checkAgain(frame, html`${notice(DECIDE.outdated, 'warn')}`, 'main');
 }
 
-function checkAgain(frame: Frame, why: Html): Html {
-  return html`<form method="post" action="${hrefOf(frame, 'check')}">${why}<button class="quiet">${DECIDE.again}</button></form>`;
+/** Users may exist by now whom the check did not know, so to check again is better than to start. */
+function isOutdated({ causes, check, startedSince }: DecideView): boolean {
+  return startedSince && causes.corrected === 0 && open(check) === 0;
+}
+
+function checkAgain(frame: Frame, why: Html, look?: 'main'): Html {
+  const quiet = look === 'main' ? undefined : html` class="quiet"`;
+  return html`<form method="post" action="${hrefOf(frame, 'check')}">${why}<button${quiet}>${DECIDE.again}</button></form>`;
 }
 
 /** Users who fail and were not corrected since the check. */
@@ -287,9 +291,8 @@ function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html
 
 /** A user of a cause, with the row, and the earlier row that has the id or the user name. */
 function example({ index, userName, userId, earlier }: Causes['causes'][number]['first'][number]): string {
-  const row = DECIDE.line(count(index + 1));
-  const clash = earlier === undefined ? '' : ` ${FIX.asRow(count(earlier + 1))}`;
-  return `${userName || userId || '–'} (${row})${clash}`;
+  const row = DECIDE.line(count(index + 1), earlier === undefined ? undefined : count(earlier + 1));
+  return `${userName || userId || '–'} (${row})`;
 }
 
 function remedyLink({ href, text }: Remedy, look: string): Html {
@@ -367,9 +370,12 @@ ${buttons(frame, html`${startButtons(frame, view)}\n${discard}`)}</form>`;
 }
 
 /** They say how many will be imported: who passed the check, and who was corrected since. */
-function startButtons({ consoleUrl, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
+function startButtons({ consoleUrl, importId }: Frame, view: DecideView): Html {
+  const { causes } = view;
+  const { counts } = view.check;
   const users = counts.succeeded + causes.corrected;
-  if (users > 0) return html`<button>${DECIDE.start(users, count(users), count(counts.total))}</button>`;
+  const quiet = isOutdated(view) ? html` class="quiet"` : undefined;
+  if (users > 0) return html`<button${quiet}>${DECIDE.start(users, count(users), count(counts.total))}</button>`;
   const fix = html`<a class="button" href="${consoleUrl(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
   return html`${counts.failed > 0 ? fix : undefined}<button class="quiet">${DECIDE.startAnyway}</button>`;
 }

@@ -72,7 +72,7 @@ ${importId && step !== 'decide' ? html`<a href="${consoleUrl(`/imports/new/${imp
 
 function entry(frame: Frame, name: StepName): Html {
   const isHere = name === frame.step;
-  const mark = frame.marks ? frame.marks[name] : isHere ? undefined : 'locked';
+  const mark = frame.marks ? frame.marks[name] : isHere || name === 'files' ? undefined : 'locked';
   const text = html`<span>${STEPS[name]}</span>${mark && html`<span class="sr"> ${STEPS.marks[mark]}</span>`}`;
   if (mark === 'locked' && !isHere) return html`<li class="locked"><span class="step">${text}</span></li>\n`;
   const current = isHere ? html` aria-current="step"` : undefined;

@@ -221,14 +221,21 @@ export function sourceOf({ source }: Plan, guess: Guess | string | undefined): s
 
 /** What changes on the pages of a draft by itself. */
 export function draftState(result: Result): LiveState {
-  const { state, draft } = result;
+  const { state, draft, missingRoles = [] } = result;
   if (!draft) return { shape: state, text: {} };
   const { files, progress, check, error } = draft;
   const sent = files.reduce((sum, { offset }) => sum + offset, 0);
   const size = files.reduce((sum, one) => sum + one.size, 0);
   const done = check ? settled(check.counts) : 0;
   return {
-    shape: [state, isRecognizable(files), isComplete(files), check !== undefined, error !== undefined].join(' '),
+    shape: [
+      state,
+      isRecognizable(files),
+      isComplete(files),
+      check !== undefined,
+      error !== undefined,
+      missingRoles,
+    ].join(' '),
     text: {
       upload: percent(sent, size),
       convert: progress ? CHECK.read(percent(progress.bytes, progress.totalBytes), count(progress.users)) : '',

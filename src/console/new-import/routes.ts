@@ -114,7 +114,8 @@ async function open(
   const isAsked = isMapped(plan.source) || Object.keys(plan.mapping).length > 0;
   const skips: StepName[] = plan.source && !isAsked ? ['columns'] : [];
   const query = queryOfPlan(plan, draft);
-  const marks = isOpen ? marksOf(result, plan) : undefined;
+  const nothingToDo = Object.fromEntries(skips.map((name) => [name, 'done'] as const));
+  const marks = isOpen ? { ...nothingToDo, ...marksOf(result, plan) } : undefined;
   const frame = { consoleUrl, importId, step, files, marks, query, expiresAt, skips, state: importBadge(result) };
   return { consoleUrl, ...deps, req, res, api, caller, result, draft, frame, plan, typed: kept };
 }

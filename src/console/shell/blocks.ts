@@ -246,7 +246,11 @@ ${PARTS.map((part, i) => html`<rect class="${part}" x="${before(i)}" y="0" width
 
 /** The state of an import. A dry run that found problems did what it is for, so it has names and colours of its own. */
 export function importBadge(of: Progress): Html {
-  if (stateOf(of) === 'UPLOADING' && of.draft && isComplete(of.draft.files)) return state(UPLOADED);
+  if (stateOf(of) === 'UPLOADING' && of.draft) {
+    if (isComplete(of.draft.files)) return state(UPLOADED);
+    // Nothing is on its way.
+    if (of.draft.files.length === 0) return badge({ state: 'IMPORT_STATE_DRAFT' });
+  }
   if (!of.dryRun) return badge(of);
   const found = CHECK_STATES[stateOf(of)]?.(of.counts.failed, count(of.counts.failed));
   return found ? state(found) : badge(of);

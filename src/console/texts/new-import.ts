@@ -94,6 +94,7 @@ const englishSource = {
   readSheet: 'Read this sheet',
   readAgain: 'Read with this encoding',
   choose: 'Not right? Choose the source',
+  chooseUnknown: 'Choose the source',
   source: 'Source',
   recognized: 'Recognized',
   all: 'All systems',
@@ -266,7 +267,7 @@ const englishCheck = {
   checked: 'The check is done.',
   ended: 'The check ended before it had reached every user.',
   outdated: 'The options have changed since the last check.',
-  noWorker: 'No worker with the role convert is running. Start one: npm run worker.',
+  noWorker: 'This draft waits: no worker with the role convert is running. Start one on the server: npm run worker.',
 };
 
 const englishPepper = {
@@ -328,7 +329,7 @@ const englishDecide = {
   users: 'Users',
   examples: 'Examples',
   remedies: 'Remedies',
-  line: (row: string) => `row ${row}`,
+  line: (row: string, earlier?: string) => (earlier === undefined ? `row ${row}` : `row ${row}, as row ${earlier}`),
   more: (count: number) => `${count} more causes`,
   fixLater: 'Correct them now, or after the start: users that fail do not stop the others.',
   noFailures: 'No user will fail.',

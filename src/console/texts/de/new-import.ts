@@ -94,6 +94,7 @@ export const SOURCE = {
   readSheet: 'Dieses Blatt lesen',
   readAgain: 'Mit dieser Kodierung lesen',
   choose: 'Stimmt nicht? Quelle wählen',
+  chooseUnknown: 'Quelle wählen',
   source: 'Quelle',
   recognized: 'Erkannt',
   all: 'Alle Systeme',
@@ -268,7 +269,8 @@ export const CHECK = {
   checked: 'Die Prüfung ist fertig.',
   ended: 'Die Prüfung endete, bevor sie jeden Benutzer erreicht hatte.',
   outdated: 'Die Optionen haben sich seit der letzten Prüfung geändert.',
-  noWorker: 'Es läuft kein Worker mit der Rolle convert. Starten Sie einen: npm run worker.',
+  noWorker:
+    'Dieser Entwurf wartet: Es läuft kein Worker mit der Rolle convert. Starten Sie einen auf dem Server: npm run worker.',
 };
 
 export const PEPPER = {
@@ -331,7 +333,8 @@ export const DECIDE = {
   users: 'Benutzer',
   examples: 'Beispiele',
   remedies: 'Abhilfe',
-  line: (row: string) => `Zeile ${row}`,
+  line: (row: string, earlier?: string) =>
+    earlier === undefined ? `Zeile ${row}` : `Zeile ${row}, wie Zeile ${earlier}`,
   more: (count: number) => `${count} weitere Ursachen`,
   fixLater: 'Korrigieren Sie sie jetzt oder nach dem Start: Benutzer, die fehlschlagen, halten die anderen nicht auf.',
   noFailures: 'Kein Benutzer wird fehlschlagen.',
