@@ -32,10 +32,21 @@ test('a domain that is refused is linked to why', () => {
 });
 
 test('a long value of an example is shown by its ends, with its length', () => {
-  const examples = [{ userName: 'ann', before: `${'a'.repeat(240)}z`, after: `${'a'.repeat(199)}…` }];
+  const examples = [{ index: 0, userName: 'ann', before: `${'a'.repeat(240)}z`, after: `${'a'.repeat(199)}…` }];
   const page = pageOf('shorten-name', { changed: 1, unchanged: 0, next: null, examples } as unknown as FixAnswer);
   assert.match(
     page,
     /data-label="Before">a{30} … a{19}z \(241 characters\)<.*data-label="After">a{30} … a{19}… \(200 characters\)</s,
   );
+});
+
+test('users of an example are told apart, and those who are left out have no value before', () => {
+  const user = { orgId: 'acme', userName: 'ann' };
+  const out = [5, 85].map((index) => ({ ...user, index, userId: `a-${index}` }));
+  const page = (remedy: Remedy, examples: object[]) =>
+    pageOf(remedy, { changed: 2, unchanged: 0, next: null, examples } as unknown as FixAnswer);
+  assert.match(page('keep-first', out), /ann<div class="soft small">row 6 · a-5<.*row 86 · a-85<.*left out</s);
+  assert.doesNotMatch(page('keep-first', out), /Before/);
+  const better = [{ ...out[0], field: 'user.userName', before: 'ann', after: 'ann@acme.example' }];
+  assert.match(page('email-as-user-name', better), /data-label="Before">ann<.*data-label="After">ann@acme/s);
 });

@@ -298,7 +298,7 @@ ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
     : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${good}" failed="${FIX.failed}" ended="${FIX.signIn}">
-<form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
+<form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows, 'cells-table')}</div>
 <div class="buttons"><button>${FIX.save}</button>
 ${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
 }`;
@@ -370,15 +370,16 @@ function domainForm(path: string, domain: string, problem: string | undefined): 
 
 function examples({ examples: all = [] }: FixAnswer): Html | undefined {
   if (all.length === 0) return undefined;
-  const rows = all.map(
-    ({
-      userName,
-      before,
-      after,
-    }) => html`<tr><th scope="row">${userName}</th><td data-label="${FIX.before}">${shown(before)}</td>
-<td data-label="${FIX.after}">${after === undefined ? FIX.leftOut : shown(after)}</td></tr>\n`,
-  );
-  return html`<h2>${FIX.examples}</h2>${table(FIX.examples, [FIX.user, FIX.before, FIX.after], rows)}`;
+  // Users who are left out have no value that changes.
+  const changes = all.some(({ before, after }) => before !== undefined || after !== undefined);
+  const rows = all.map(({ index, userId, userName, before, after }) => {
+    // Users with the same user name are told apart.
+    const which = [FIX.line(count(index + 1)), ...(userId && userId !== userName ? [userId] : [])].join(' · ');
+    const was = changes ? html`<td data-label="${FIX.before}">${shown(before)}</td>` : undefined;
+    return html`<tr><th scope="row"><div>${userName || '–'}<div class="soft small">${which}</div></div></th>${was}
+<td data-label="${FIX.after}">${after === undefined ? FIX.leftOut : shown(after)}</td></tr>\n`;
+  });
+  return html`<h2>${FIX.examples}</h2>${table(FIX.examples, [FIX.user, ...(changes ? [FIX.before] : []), FIX.after], rows, 'examples-table')}`;
 }
 
 /** A value of at most so many characters is shown whole. */

@@ -100,6 +100,7 @@ const englishFix = {
   long: (ends: string, characters: string) => `${ends} (${characters} characters)`,
   helps: (users: string, examined: string) => `(${users} of ${examined})`,
   asRow: (row: string) => `(as row ${row})`,
+  line: (row: string) => `row ${row}`,
   sameAs: (row: string) => `Has the id or user name of row ${row}.`,
   unnamed: 'Nothing in the row says who this is.',
   examples: 'The first of them',

@@ -94,6 +94,7 @@ export const FIX = {
   withheld: 'nicht angezeigt',
   helps: (users: string, examined: string) => `(${users} von ${examined})`,
   asRow: (row: string) => `(wie Zeile ${row})`,
+  line: (row: string) => `Zeile ${row}`,
   sameAs: (row: string) => `Hat die ID oder den Benutzernamen von Zeile ${row}.`,
   unnamed: 'Nichts in der Zeile sagt, wer das ist.',
   examples: 'Die ersten von ihnen',
