@@ -257,7 +257,7 @@ function clientTable(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
     (client) => html`<tr><th scope="row">${client.name}</th>
 <td data-label="${id}"><code>${client.clientId}</code></td>
 <td data-label="${kind}">${kinds[kindOf(client)]}</td>
-<td data-label="${redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
+<td data-label="${redirectUris}">${client.redirectUris.length > 0 ? list(client.redirectUris, 'plain') : undefined}</td>
 <td data-label="${created}">${time(client.details.creationDate)}</td>
 <td data-label="${action}"><div class="links">${PAGES.map((page) => link(client, page))}</div></td></tr>\n`,
   );

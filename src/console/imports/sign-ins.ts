@@ -134,6 +134,9 @@ export const wayChoices = (): readonly Choice[] => [
   ...WAYS.map((way): Choice => [way, TEXTS.ways[way]]),
 ];
 
+/** In a list of a phone, a cell with nothing to say is left out. */
+const NONE = html`<span class="none">–</span>`;
+
 function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns): Html {
   const { name, users, ways, causes } = group;
   const how = ways.map(
@@ -143,14 +146,14 @@ function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns): Html {
   const remedies = remediesOf?.(group) ?? [];
   return html`<tr><td class="number" data-label="${TEXTS.users}">${count(users)}</td>
 <td data-label="${TEXTS.how}"><div><strong>${TEXTS.groups[name]}</strong>${list(how, 'plain')}</div></td>
-<td data-label="${TEXTS.why}">${why.length > 0 ? list(why, 'plain') : '–'}</td>
+<td data-label="${TEXTS.why}">${why.length > 0 ? list(why, 'plain') : NONE}</td>
 ${
   remediesOf &&
-  html`<td data-label="${TEXTS.remedies}"><div class="buttons">${
+  html`<td data-label="${TEXTS.remedies}">${
     remedies.length > 0
-      ? remedies.map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)
-      : '–'
-  }</div></td>`
+      ? html`<div class="buttons">${remedies.map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)}</div>`
+      : NONE
+  }</td>`
 }</tr>\n`;
 }
 
