@@ -10,7 +10,7 @@ import { type Html, html } from '../../platform/text/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { headline, table } from '../shell/blocks.ts';
+import { headline, sourceTitle, table } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { GUIDES, IMPORTS } from '../texts/imports.ts';
 
@@ -23,7 +23,8 @@ export function guideScreens({ show, consoleUrl }: ScreenDeps): Router {
   router.get('/console/guides/:source', async (req, res) => {
     const source = SOURCES.find(({ name }) => name === req.params.source);
     if (!source) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
-    const title = GUIDES.of(source.title);
+    const name = sourceTitle(source.name);
+    const title = source.name in GUIDES.own ? name : GUIDES.of(name);
     const text = await readFile(new URL(`${SHARED[source.name] ?? source.name}.md`, FOLDER), 'utf8');
     const [, ...blocks] = lexer(text);
     const body = html`${headline(title, { href: consoleUrl('/imports'), text: IMPORTS.title })}
@@ -39,7 +40,7 @@ export function guideList(consoleUrl: ConsoleUrl): Html {
   return html`<section class="card"><h2>${GUIDES.title}</h2><p class="soft">${GUIDES.hint}</p>
 <ul class="pictures">${all.map(
     ({ name, title }) =>
-      html`<li><a href="${consoleUrl(guidePath(name))}"><span class="picture" aria-hidden="true">${initials(title)}</span>${title}</a></li>\n`,
+      html`<li><a href="${consoleUrl(guidePath(name))}"><span class="picture" aria-hidden="true">${initials(title)}</span>${sourceTitle(name)}</a></li>\n`,
   )}</ul></section>`;
 }
 

@@ -59,8 +59,8 @@ export function sourceStep(frame: Frame, view: SourceView): Html {
 
 function recognized({ guess, problem, source: chosen, wrong }: SourceView): Html {
   const candidates = guess?.candidates ?? [];
-  const known = candidates.map(({ source, title }): Choice => [source, title]);
-  const others = SOURCES.map(({ name, title }): Choice => [name, title]).filter(
+  const known = candidates.map(({ source }): Choice => [source, sourceTitle(source)]);
+  const others = SOURCES.map(({ name }): Choice => [name, sourceTitle(name)]).filter(
     ([name]) => !candidates.some(({ source }) => source === name),
   );
   const about = { name: 'source', wrong };

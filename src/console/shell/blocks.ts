@@ -3,10 +3,11 @@ import type { Request } from 'express';
 import type { Counts } from '../../contract/import-types.ts';
 import { timeOf } from '../../platform/messages/times.ts';
 import { type Html, html } from '../../platform/text/html.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import { isComplete, type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';
-import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES, UPLOADED } from '../texts/imports.ts';
+import { CHECK_STATES, DRAFT_STATES, GUIDES, IMPORT_STATES, UPLOADED } from '../texts/imports.ts';
 import { consoleLanguage, numberText } from '../texts/language.ts';
 
 export interface Link {
@@ -222,7 +223,7 @@ export function clock(iso: string): string {
 
 /** The name of a system that users come from, as people write it. */
 export function sourceTitle(source: string): string {
-  return SOURCES.find(({ name }) => name === source)?.title ?? source;
+  return ownValue(GUIDES.own, source) ?? SOURCES.find(({ name }) => name === source)?.title ?? source;
 }
 
 const PARTS = ['succeeded', 'skipped', 'failed', 'undone'] as const;

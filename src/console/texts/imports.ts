@@ -25,7 +25,7 @@ const englishImports = {
   rate: 'Speed',
   failed: 'Failed',
   started: 'Started',
-  notStarted: 'not started, created',
+  notStarted: 'created',
   caption: 'Imports, newest first',
   next: 'Older imports',
   first: 'Newest imports',
@@ -50,6 +50,8 @@ const englishGuides = {
   title: 'Where are your users now?',
   hint: 'Each guide says how to get an export with password hashes, and what of it is imported.',
   of: (system: string) => `Export from ${system}`,
+  /** Sources that are no system. */
+  own: { csv: 'CSV of your own', ndjson: 'NDJSON of your own' },
 };
 
 /** By state, without `IMPORT_STATE_`. */

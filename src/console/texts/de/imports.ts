@@ -22,7 +22,7 @@ export const IMPORTS = {
   rate: 'Tempo',
   failed: 'Fehler',
   started: 'Gestartet',
-  notStarted: 'nicht gestartet, erstellt',
+  notStarted: 'erstellt',
   caption: 'Importe, neueste zuerst',
   next: 'Ältere Importe',
   first: 'Neueste Importe',
@@ -46,6 +46,7 @@ export const GUIDES = {
   title: 'Wo sind Ihre Benutzer jetzt?',
   hint: 'Jede Anleitung (englisch) sagt, wie Sie einen Export mit Passwort-Hashes bekommen und was davon importiert wird.',
   of: (system: string) => `Export aus ${system}`,
+  own: { csv: 'eigenes CSV', ndjson: 'eigenes NDJSON' },
 };
 
 export const IMPORT_STATES = {
