@@ -63,6 +63,7 @@ async function showChange(
     content: html`${list(effects)}${name === 'delete' ? await removalOf(res, org, refusal) : undefined}`,
     button,
     back: ORG_CHANGES.back,
+    isHarmless: name === 'reactivate' || name === 'undelete',
   });
   show(req, res, { title: title(org.name), status: refusal?.status ?? 200, body });
 }

@@ -107,6 +107,11 @@ function listOf(hrefOf: (idpId: string) => string, providers: readonly Provider[
   return html`<section class="card flush">${table(TEXTS.title, columns, rows, 'whole-words')}</section>`;
 }
 
+/** The texts of a type that is no product, such as OpenID Connect. */
+function otherOf(type: IdpType): { choice: string; addTitle: string } | undefined {
+  return type === 'oidc' || type === 'oauth' ? TEXTS.others[type] : undefined;
+}
+
 /** Without a type, the types to choose from. */
 async function showNew(deps: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
   const { consoleUrl, show } = deps;
@@ -117,12 +122,12 @@ async function showNew(deps: ScreenDeps, req: Request, res: Response, refusal?: 
   if (type === undefined) {
     const links = IDP_TYPES.map(
       (one) =>
-        html`<a class="button quiet" href="${consoleUrl(`${owner.path}/new${queryOf({ type: one, alias: parameter(req, 'alias') })}`)}">${TEXTS.types[one]}</a>\n`,
+        html`<a class="button quiet" href="${consoleUrl(`${owner.path}/new${queryOf({ type: one, alias: parameter(req, 'alias') })}`)}">${otherOf(one)?.choice ?? TEXTS.types[one]}</a>\n`,
     );
     const body = html`${headline(TEXTS.add, above)}<section class="card"><p>${TEXTS.choose}</p><div class="buttons">${links}</div></section>`;
     return show(req, res, { title: TEXTS.add, body });
   }
-  const title = TEXTS.addTitle(TEXTS.types[type]);
+  const title = otherOf(type)?.addTitle ?? TEXTS.addTitle(TEXTS.types[type]);
   const body = formPage({
     title,
     above,
@@ -183,7 +188,7 @@ async function showOne(deps: ScreenDeps, req: Request, res: Response, refusal?: 
     idp.name,
     { href: consoleUrl(owner.path), text: TEXTS.titleOf(owner.name) },
     html`<a class="button quiet" href="${path}/check">${TEXTS.check}</a>
-<a class="button quiet" href="${path}/remove">${TEXTS.remove}</a>`,
+<a class="button danger" href="${path}/remove">${TEXTS.remove}</a>`,
   )}
 ${notice(ownValue(TEXTS.done, saidOnce(res)))}${notice(refusal?.message, 'bad')}
 <section class="card"><h2>${TEXTS.redirectUri}</h2><p>${TEXTS.redirectHint}</p>

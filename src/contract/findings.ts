@@ -107,7 +107,10 @@ export function checkProviders(facts: ProviderFacts | undefined): Finding[] {
     found.push(warning('identity providers', message, `See muster idps check ${others.map(idOf).join(', ')}.`));
   }
   const good = providers.length - silent.length;
-  if (good > 0) found.unshift(ok('identity providers', `${many(good, 'identity provider')} answer`));
+  if (good > 0)
+    found.unshift(
+      ok('identity providers', good === 1 ? '1 identity provider answers' : `${good} identity providers answer`),
+    );
   if (notAsked > 0) found.push(skipped('identity providers', `${number(notAsked)} more were not asked this time`));
   if (!clashes || clashes.accounts === 0) return found;
   const message = `${many(clashes.accounts, 'account')} at providers are held by ${many(clashes.users, 'user')} of the same organization, and sign in none of them`;

@@ -4,9 +4,11 @@ import { test } from 'node:test';
 import { actionPage, doneText } from '../../src/console/imports/actions.ts';
 import { type OneView, onePage, oneState, organizations } from '../../src/console/imports/import.ts';
 import { listState } from '../../src/console/imports/list.ts';
+import { signInsCard } from '../../src/console/imports/sign-ins.ts';
 import { fieldName, nameOfCause, type Progress, type Result } from '../../src/console/shapes.ts';
 import { importBadge } from '../../src/console/shell/blocks.ts';
 import type { Causes, RatePoint } from '../../src/contract/import-types.ts';
+import { type SignInCounts, WAYS } from '../../src/contract/sign-in.ts';
 
 const NONE = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
 const counts = { ...NONE, total: 4, pending: 3, failed: 1 };
@@ -43,6 +45,8 @@ test('an import that waits for a worker has no time left', () => {
   assert.notEqual(oneState(waiting, []).shape, oneState(running, []).shape, 'the warning is loaded');
 });
 
+const nameOf = (userId: string) => (userId === 'bo' ? 'Bo Builder' : userId);
+
 test('it is said what waits for a worker: the import, its undo, or the mails of an import that has ended', () => {
   const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];
   const view = {
@@ -53,6 +57,7 @@ test('it is said what waits for a worker: the import, its undo, or the mails of 
     events: [],
     names: new Map(),
     userId: 'u',
+    nameOf,
   };
   const notes = (more: object) => {
     const result = { ...RUNNING, warnings: [], ...more } as unknown as Result;
@@ -193,7 +198,7 @@ test('a paused import names no deadline, which moves on, and does not load its p
     usersPerSecond: 100,
   };
   const view = { points: [point], causes: undefined, since: undefined, items: none, events: [], names: new Map() };
-  const page = (of: Result) => onePage(at, { ...view, result: of, userId: 'u', notice: undefined }).markup;
+  const page = (of: Result) => onePage(at, { ...view, result: of, userId: 'u', nameOf, notice: undefined }).markup;
   assert.doesNotMatch(page(result), /Deadline/);
   assert.equal(page({ ...result, state: 'IMPORT_STATE_RUNNING' }).match(/Deadline/g)?.length, 2);
 });
@@ -201,7 +206,7 @@ test('a paused import names no deadline, which moves on, and does not load its p
 test('a zero has no tile, and tiles of what is wrong lead to these users', () => {
   const since = undefined;
   const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];
-  const view = { points: [], causes: undefined, since, items: none, events: [], names: new Map(), userId: 'u' };
+  const view = { points: [], causes: undefined, since, items: none, events: [], names: new Map(), userId: 'u', nameOf };
   const page = (progress: unknown) =>
     onePage(at, { ...view, result: { ...(progress as Result), warnings: [] }, notice: undefined }).markup;
   const running = page(RUNNING);
@@ -212,4 +217,41 @@ test('a zero has no tile, and tiles of what is wrong lead to these users', () =>
   assert.deepEqual(tiles(page(ENDED)).slice(-3), ['mailsSent', 'mailsPending', 'mailsHeld']);
   const more = { ...counts, skipped: 1, pending: 2 };
   assert.notEqual(oneState(RUNNING, []).shape, oneState({ ...RUNNING, counts: more }, []).shape, 'a tile appears');
+});
+
+test('one action stands out, the one that helps next, and events name who did them', () => {
+  const items = { items: [], next: '', filter: {} } as unknown as OneView['items'];
+  const event = (type: string, actor: object) => ({ type, actor, creationDate: '2026-11-25T15:00:01.000Z' });
+  const events = [event('import.accepted', { kind: 'user', id: 'bo' }), event('import.paused', { kind: 'system' })];
+  const page = (progress: object) =>
+    onePage(at, {
+      ...{ points: [], causes: undefined, since: undefined, items, names: new Map(), userId: 'u', nameOf },
+      events: events as unknown as OneView['events'],
+      result: { ...ENDED, warnings: [], ...progress } as unknown as Result,
+      notice: undefined,
+    }).markup;
+  const strong = (markup: string) =>
+    [...markup.matchAll(/class="button" href="[^"]*\/(\w+)"/g)].map(([, name]) => name);
+  assert.deepEqual(strong(page({})), ['fix']);
+  const counts = { ...NONE, total: 100, succeeded: 61, pending: 39 };
+  assert.deepEqual(strong(page({ counts, state: 'IMPORT_STATE_PAUSED' })), ['resume']);
+  assert.deepEqual(strong(page({ counts, state: 'IMPORT_STATE_SUCCEEDED' })), ['send_mails']);
+  assert.match(page({}), /<strong>Bo Builder<\/strong> started.*<strong>The service<\/strong> paused/s);
+});
+
+test('how users sign in has no column in which no row says anything', () => {
+  const heads = (causesByWay: SignInCounts['causesByWay'], remedies: number) => {
+    const ways = {
+      ...(Object.fromEntries(WAYS.map((way) => [way, 0])) as SignInCounts['ways']),
+      PASSWORD: 3,
+      MAIL_CODE: 1,
+    };
+    const counts: SignInCounts = { ways, causes: {}, causesByWay, changes: {} };
+    const remediesOf = () => Array.from({ length: remedies }, () => ({ href: '/x', text: 'Send mails' }));
+    const { markup = '' } = signInsCard({ title: 'T', counts, hrefOf: () => '/list', remediesOf }) ?? {};
+    return [...markup.matchAll(/<th scope="col"[^>]*>([^<]+)</g)].map(([, name]) => name);
+  };
+  assert.deepEqual(heads({}, 0), ['Users', 'How']);
+  assert.deepEqual(heads({ MAIL_CODE: { NO_PASSWORD: 1 } }, 0), ['Users', 'How', 'Why']);
+  assert.deepEqual(heads({}, 1), ['Users', 'How', 'What you can do']);
 });

@@ -112,7 +112,7 @@ describe('how the users of an import sign in', () => {
     const checks = { user: { userId: 'id-ann-e' }, password: { password: OLD_PASSWORD } };
     await must(api.call('POST', '/v2beta/sessions', { checks }));
     const page = await world.enter(t, `/console/imports/${importId}`, undefined, { javaScriptEnabled: false });
-    const button = 'Mail who has not signed in';
+    const button = 'Mail users who have not signed in';
     await page.getByRole('link', { name: button }).click();
     await page.getByText('1 user gets a mail that says how to sign in.').waitFor();
     await page.getByText('1 have signed in').waitFor();

@@ -27,7 +27,16 @@ const SAME = new Set([
   ...['Status', 'Filter', 'Format', 'Pepper', 'Text', 'OK', 'Problem', 'Person', 'Claim', 'Claims', 'Issuer', 'Token'],
   ...['Redis', 'PostgreSQL', 'Dispatcher', 'Version', 'Worker', 'Scopes', 'Webhook', 'Unicode (UTF-8)'],
   ...['Thai (Windows-874)', 'Google', 'Microsoft', 'Apple', 'GitHub', 'GitLab', 'Facebook', 'LinkedIn', 'Auth0'],
-  ...['Keycloak', 'ZITADEL', 'index.html', 'server.mjs', 'token.sh', 'Keycloak: realm_access, resource_access, groups'],
+  ...[
+    'Keycloak',
+    'ZITADEL',
+    'OpenID Connect',
+    'OAuth 2.0',
+    'index.html',
+    'server.mjs',
+    'token.sh',
+    'Keycloak: realm_access, resource_access, groups',
+  ],
   ...['Supabase: app_metadata, user_metadata, role'],
 ]);
 /** Not read by people: the look of a state, and what is typed into a terminal. */

@@ -28,7 +28,7 @@ import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { DIFFERENT, SIGN_INS, WHY } from '../texts/sign-ins.ts';
-import { actionsFor } from './actions.ts';
+import { type ActionName, actionsFor } from './actions.ts';
 import { chart, chartState } from './chart.ts';
 import { causeList } from './fix.ts';
 import { signInsCard, sinceCard, wayChoices } from './sign-ins.ts';
@@ -48,6 +48,8 @@ export interface OneView {
   names: ReadonlyMap<string, string>;
   /** The id of the person who looks. */
   userId: string;
+  /** The name of a user, by id. */
+  nameOf(userId: string): string;
   /** What was just done. */
   notice: string | undefined;
 }
@@ -55,6 +57,7 @@ export interface OneView {
 export function onePage(consoleUrl: ConsoleUrl, view: OneView): Html {
   const { result, points } = view;
   const id = result.importId;
+  const next = nextAction(result);
   return html`${crumb({ href: consoleUrl('/imports'), text: IMPORTS.title })}
 <div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
 ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
@@ -62,7 +65,7 @@ ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
     mayFix(result) ? html`<a class="button" href="${consoleUrl(`/imports/${id}/fix`)}">${FIX.button}</a>` : undefined
   }${actionsFor(result).map(
     ({ name, button, isDanger }) =>
-      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
+      html`<a class="${['button', isDanger ? 'danger' : name === next ? '' : 'quiet'].filter(Boolean).join(' ')}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
   )}</div></div>
 <div id="said"${isUnderWay(result) ? html` data-swap` : undefined}>${notice(view.notice)}</div>
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
@@ -74,7 +77,14 @@ ${facts(consoleUrl, result)}</section>
 <div id="since" data-swap>${view.since && sinceCard(view.since, (signedIn) => consoleUrl(itemsPath(`/imports/${id}`, { signedIn: String(signedIn) })))}</div>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points, deadlineOf(result))}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
-<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
+<div id="side" data-swap>${organizations(result, view.names)}${events(view)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
+}
+
+/** The action that stands out, unless users can be corrected first. */
+function nextAction(result: Result): ActionName | undefined {
+  if (mayFix(result)) return undefined;
+  const names = actionsFor(result).map(({ name }) => name);
+  return (['resume', 'send_mails'] as const).find((name) => names.includes(name));
 }
 
 /** What waits for a worker that does not run: the import, its undo, or the mails of an import that has ended. */
@@ -368,9 +378,9 @@ function progressOf(counts: Counts): string {
 }
 
 /** Who did what. */
-function events(all: readonly ImportEvent[], userId: string): Html {
+function events({ events: all, userId, nameOf }: OneView): Html {
   const who = ({ actor }: ImportEvent) =>
-    actor.id === userId ? ONE.you : actor.kind === 'system' ? ONE.system : actor.id;
+    actor.id === userId ? ONE.you : actor.id === undefined || actor.kind === 'system' ? ONE.system : nameOf(actor.id);
   return html`<section class="card"><h2>${ONE.events}</h2>
 ${
   all.length === 0

@@ -15,6 +15,7 @@ import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
+import { userNames } from '../users/list.ts';
 import { type ActionName, type ActionProblem, actionPage, doneText, fits, isActionName } from './actions.ts';
 import { type ImportEvent, type ItemsFilter, onePage, oneState, showsCauses } from './import.ts';
 import { listPage, listState, orgIdsOf } from './list.ts';
@@ -148,6 +149,8 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     isWritten ? api.call('getImportSignIns', importOf(req)) : undefined,
     showsCauses(result) ? api.call('listImportCauses', importOf(req)) : undefined,
   ]);
+  const events = mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [];
+  const actors = new Set(events.flatMap(({ actor }) => actor.id ?? []).filter((id) => id !== caller.userId));
   const done = saidOnce(res);
   const body = onePage(consoleUrl, {
     result,
@@ -155,7 +158,8 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     causes,
     since,
     items: { items: page.items, next: page.nextPageToken, filter },
-    events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
+    events,
+    nameOf: await userNames(api, [...actors]),
     names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
     notice: isActionName(done) ? doneText(done, result) : undefined,

@@ -36,13 +36,30 @@ export interface SignInsView {
   title: string;
 }
 
+/** The columns of the table that are not always there. */
+interface Has {
+  why: boolean;
+  remedies: boolean;
+}
+
 /** The counts in the order in which people ask, with the lists of the users; nothing where no user is imported. */
 export function signInsCard(view: SignInsView): Html | undefined {
   const { counts, title } = view;
   const groups = counts ? groupSignIns(counts) : [];
   if (!counts || groups.every(({ users }) => users === 0)) return undefined;
-  const rows = groups.filter(({ users }) => users > 0).map((group) => row(view, group));
-  const columns = [numbers(TEXTS.users), TEXTS.how, TEXTS.why, ...(view.remediesOf ? [TEXTS.remedies] : [])];
+  const shown = groups.filter(({ users }) => users > 0);
+  // A column in which no row says anything is left out.
+  const has: Has = {
+    why: shown.some(({ causes }) => causes.length > 0),
+    remedies: shown.some((group) => (view.remediesOf?.(group) ?? []).length > 0),
+  };
+  const rows = shown.map((group) => row(view, group, has));
+  const columns = [
+    numbers(TEXTS.users),
+    TEXTS.how,
+    ...(has.why ? [TEXTS.why] : []),
+    ...(has.remedies ? [TEXTS.remedies] : []),
+  ];
   return html`<section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${title}</h2>
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
 ${table(title, columns, rows, 'ways-table')}
@@ -137,7 +154,7 @@ export const wayChoices = (): readonly Choice[] => [
 /** In a list of a phone, a cell with nothing to say is left out. */
 const NONE = html`<span class="none">–</span>`;
 
-function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns): Html {
+function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns, has: Has): Html {
   const { name, users, ways, causes } = group;
   const how = ways.map(
     ([way, n]) => html`<a href="${hrefOf(way)}">${TEXTS.ways[way]}</a> <span class="soft small">${count(n)}</span>`,
@@ -146,14 +163,15 @@ function row({ hrefOf, remediesOf }: SignInsView, group: GroupedSignIns): Html {
   const remedies = remediesOf?.(group) ?? [];
   return html`<tr><td class="number" data-label="${TEXTS.users}">${count(users)}</td>
 <td data-label="${TEXTS.how}"><div><strong>${TEXTS.groups[name]}</strong>${list(how, 'plain')}</div></td>
-<td data-label="${TEXTS.why}">${why.length > 0 ? list(why, 'plain') : NONE}</td>
+${has.why ? html`<td data-label="${TEXTS.why}">${why.length > 0 ? list(why, 'plain') : NONE}</td>` : undefined}
 ${
-  remediesOf &&
-  html`<td data-label="${TEXTS.remedies}">${
-    remedies.length > 0
-      ? html`<div class="buttons">${remedies.map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)}</div>`
-      : NONE
-  }</td>`
+  has.remedies
+    ? html`<td data-label="${TEXTS.remedies}">${
+        remedies.length > 0
+          ? html`<div class="buttons">${remedies.map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)}</div>`
+          : NONE
+      }</td>`
+    : undefined
 }</tr>\n`;
 }
 

@@ -84,12 +84,12 @@ const englishActions = {
     done: 'The mails are on their way.',
   },
   sign_in_mails: {
-    button: 'Mail who has not signed in',
+    button: 'Mail users who have not signed in',
     title: 'Send a mail to those who have not signed in?',
     does: (n: number) => [
       n === 0
         ? 'Nobody would get a mail now.'
-        : `${users(n)} ${n === 1 ? 'gets' : 'get'} a mail that says how to sign in. Who signs in before it is sent gets none.`,
+        : `${users(n)} ${n === 1 ? 'gets' : 'get'} a mail that says how to sign in. Users who sign in before it is sent get none.`,
     ],
     others: 'No mail goes to the others:',
     url: 'Where they sign in',

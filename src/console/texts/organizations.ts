@@ -133,7 +133,7 @@ const englishLoginPolicy = {
   forceMfa: 'Second factor',
   forceMfas: {
     false: 'Users who have a second factor are asked for it.',
-    true: 'Everybody needs one. Who has none sets it up after the password or code, before they are signed in.',
+    true: 'Everybody needs one. Users without one set it up after the password or code, before they are signed in.',
   },
 };
 

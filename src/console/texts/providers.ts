@@ -14,6 +14,11 @@ const englishProviders = {
   add: 'Add a provider',
   choose: 'Which provider do your users have an account with?',
   addTitle: (name: string) => `Add ${name}`,
+  /** Providers without a name of their own. */
+  others: {
+    oidc: { choice: 'Another one with OpenID Connect', addTitle: 'Add a provider with OpenID Connect' },
+    oauth: { choice: 'Another one with OAuth 2.0 only', addTitle: 'Add a provider with OAuth 2.0 only' },
+  },
   name: 'Name',
   nameHint: 'The button on the sign-in page says it.',
   type: 'Type',
@@ -28,8 +33,8 @@ const englishProviders = {
     auth0: 'Auth0',
     keycloak: 'Keycloak',
     zitadel: 'ZITADEL',
-    oidc: 'Another one with OpenID Connect',
-    oauth: 'Another one with OAuth 2.0 only',
+    oidc: 'OpenID Connect',
+    oauth: 'OAuth 2.0',
   } satisfies Record<IdpType, string>,
   state: 'State',
   on: { name: 'On', look: 'good' },

@@ -108,6 +108,8 @@ test('links that clash and a callback path of others are said, and doctor counts
   assert.ok(findings.some(({ name, state }) => name === 'links to providers' && state === 'warning'));
   assert.ok(findings.some(({ message }) => /Google: The metadata of the provider could not be used/.test(message)));
   assert.ok(findings.some(({ message, state }) => state === 'ok' && /identity providers answer/.test(message)));
+  const [one] = checkProviders({ providers: [{ idpId: 'a', name: 'A', answers: true }] });
+  assert.equal(one?.message, '1 identity provider answers');
   assert.deepEqual(checkProviders(undefined), []);
 });
 

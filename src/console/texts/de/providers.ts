@@ -10,6 +10,11 @@ export const PROVIDERS = {
   add: 'Anbieter hinzufügen',
   choose: 'Bei welchem Anbieter haben Ihre Benutzer ein Konto?',
   addTitle: (name: string) => `${name} hinzufügen`,
+  /** Providers without a name of their own. */
+  others: {
+    oidc: { choice: 'Ein anderer mit OpenID Connect', addTitle: 'Anbieter mit OpenID Connect hinzufügen' },
+    oauth: { choice: 'Ein anderer nur mit OAuth 2.0', addTitle: 'Anbieter nur mit OAuth 2.0 hinzufügen' },
+  },
   name: 'Name',
   nameHint: 'Er steht auf der Schaltfläche der Anmeldeseite.',
   type: 'Typ',
@@ -24,8 +29,8 @@ export const PROVIDERS = {
     auth0: 'Auth0',
     keycloak: 'Keycloak',
     zitadel: 'ZITADEL',
-    oidc: 'Ein anderer mit OpenID Connect',
-    oauth: 'Ein anderer nur mit OAuth 2.0',
+    oidc: 'OpenID Connect',
+    oauth: 'OAuth 2.0',
   },
   state: 'Status',
   on: { name: 'Ein', look: 'good' },
