@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { uploadFile } from '../support/imports/drafts.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+import { textRows, workbookOf } from '../support/workbook.ts';
 import { next, openWorking, step } from './new-import.ts';
 import { findingsOf, makeIamOwner, type World } from './world.ts';
 
@@ -108,6 +109,28 @@ describe('the columns of a new import', () => {
       [user.state, user.human.profile.familyName, user.human.profile.preferredLanguage],
       ['USER_STATE_INACTIVE', '"Quote", Größe', 'fr'],
     );
+  });
+
+  it('can be those of another sheet where the first one cannot be read', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new');
+    const formula = `${textRows(['id', 'email'])}<row r="2"><c r="B2"><f>A1</f></c></row>`;
+    const sheets = { Sum: formula, Users: textRows(['id', 'email'], ['f-1', 'fred@columns.example']) };
+    const file = { name: 'sums.xlsx', mimeType: '', buffer: workbookOf({ sheets }) };
+    await page.locator('.drop input').setInputFiles(file);
+    await step(page, 'files');
+    await page.locator('.upload.done').waitFor();
+    await next(page, 'source');
+    await page.getByText('B2 holds a formula').waitFor();
+    // The way on leads back, until a sheet is chosen that can be read.
+    await next(page, 'columns');
+    await page.getByText('B2 holds a formula').waitFor();
+    assert.deepEqual(await findingsOf(page, 'new-import-sheet-formula'), []);
+    await page.getByLabel('Sheet with the users').selectOption('Users');
+    await page.getByRole('button', { name: 'Read this sheet' }).click();
+    await page.getByText('XLSX, sheet Users').waitFor();
+    await next(page, 'columns');
+    await page.getByText('fred@columns.example').first().waitFor();
   });
 
   it('show an example without JavaScript by a button, and lead on as they are shown', async (t) => {

@@ -72,7 +72,7 @@ function recognized({ guess, problem, source: chosen, wrong }: SourceView): Html
       : chosen === ''
         ? SOURCE.unknown
         : SOURCE.unknownTable;
-  return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
+  return html`<section class="card"><h2>${problem || isSheetUnreadable(guess) ? SOURCE.title : sentence}</h2>
 ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
 ${guess?.files.map(encodingNotices)}
@@ -82,6 +82,16 @@ ${guess && fileTable(guess)}
 ${chosen === '' ? options([['', SOURCE.chooseOne]], '') : undefined}
 ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
 <optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select>${remarks(about)}</div></details></section>`;
+}
+
+/** Whether the sheet that is read cannot be read, so that another one must be chosen. */
+export function isSheetUnreadable(guess: Guess | string | undefined): boolean {
+  return (
+    typeof guess === 'object' &&
+    guess.files.some(
+      ({ sheet, columns, problem }) => sheet !== undefined && columns.length === 0 && problem !== undefined,
+    )
+  );
 }
 
 /** @throws ApiError 400 when nothing is chosen */

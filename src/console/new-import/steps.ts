@@ -13,6 +13,7 @@ import { checkStep } from './check.ts';
 import {
   chosenFields,
   columnsStep,
+  isSheetUnreadable,
   mappingOf,
   requireSource,
   sourceStep,
@@ -75,7 +76,8 @@ export const VIEWS: Record<StepName, View> = {
   async columns(on) {
     const guess = await readGuess(on);
     const source = sourceOf(on.plan, guess);
-    if (typeof guess === 'string' || (guess && source === '')) return redirect(on, 'source');
+    if (typeof guess === 'string' || (guess && source === '') || isSheetUnreadable(guess))
+      return redirect(on, 'source');
     // A script shows what else is chosen in the form, before it is sent.
     const typed = text(on.req.query, 'show') === '1' ? on.req.query : on.typed;
     const chosen =
@@ -195,7 +197,9 @@ export const ACTS: Record<StepName, Act> = {
     requireSource(source);
     // There is nothing to map for most exports of known systems; the step can still be visited.
     const next = { ...plan, source, encoding, sheet, mapping };
-    const isAsked = isMapped(source) || unclearIn(source, await readGuess({ ...on, plan: next })).length > 0;
+    const guess = await readGuess({ ...on, plan: next });
+    if (isSheetUnreadable(guess)) return to(on, 'source', next);
+    const isAsked = isMapped(source) || unclearIn(source, guess).length > 0;
     return to(on, isAsked ? 'columns' : 'options', next);
   },
   async columns(on) {

@@ -13,7 +13,7 @@ import { isHashBeside } from '../../sources/hash-format.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
 import { givenMapping, hasNested, mappingFor, shapeOf } from '../../sources/mapping.ts';
 import type { Encoding } from '../../sources/read/encoding.ts';
-import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
+import { type ExportBytes, type ExportFile, inspect, placed, readerOf, SheetError } from '../../sources/read/file.ts';
 import { FileError, UsageError } from '../../sources/read/records.ts';
 import type { Sheet } from '../../sources/read/xlsx.ts';
 import {
@@ -112,12 +112,31 @@ export interface GuessOptions {
   source?: string | undefined;
 }
 
-/** Guesses. @throws UsageError when a file is not an export */
-export async function guessFiles(
-  uploaded: readonly UploadedFile[],
-  { encoding, sheet, source: given }: GuessOptions = {},
-): Promise<DraftGuess> {
-  const exports = await inspectAll(uploaded, { encoding, sheet });
+/**
+ * Guesses. A sheet that cannot be read is a problem of its file, so that another sheet can be chosen.
+ * @throws UsageError when a file is not an export
+ */
+export async function guessFiles(uploaded: readonly UploadedFile[], options: GuessOptions = {}): Promise<DraftGuess> {
+  const { encoding, sheet } = options;
+  try {
+    return await guessOf(await inspectAll(uploaded, { encoding, sheet }), options.source);
+  } catch (error) {
+    if (!(error instanceof SheetError)) throw error;
+    const files = uploaded.filter(({ bytes }) => bytes.name === error.fileName).slice(0, 1);
+    return {
+      ...{ source: '', candidates: [], mapping: {}, namesOrganizations: false },
+      files: files.map((file) => withoutSheet(file, error)),
+    };
+  }
+}
+
+/** A workbook whose sheet cannot be read. */
+function withoutSheet({ fileId, kind, bytes }: UploadedFile, { message, workbook }: SheetError): GuessedFile {
+  const read = { format: 'csv', encoding: 'utf-8', doubtful: 0, isGzip: false, delimiter: ',', columns: [] };
+  return { ...read, fileId, name: bytes.name, kind, isHashes: kind === 'hashes', ...workbook, problem: message };
+}
+
+async function guessOf(exports: readonly DraftExport[], given: string | undefined): Promise<DraftGuess> {
   const guesses = await guessesOf(exports);
   const certain = certainGuess(guesses);
   const isTable = guesses.length === 0 && exports.every(({ file }) => file.format === 'csv');

@@ -186,10 +186,35 @@ async function workbookOf(bytes: ExportBytes, isGzip: boolean, options: FileOpti
   return workbook;
 }
 
+/** A sheet that cannot be read, of a workbook that has others. */
+export class SheetError extends FileError {
+  readonly workbook: Pick<Workbook, 'sheets' | 'sheet'>;
+  /** Of the workbook. */
+  readonly fileName: string;
+
+  constructor({ message, line }: FileError, workbook: SheetError['workbook'], fileName: string) {
+    super(message, line);
+    [this.workbook, this.fileName] = [workbook, fileName];
+  }
+}
+
+/** The beginning of the sheet. @throws FileError; a SheetError when there are other sheets */
+async function beginningOfSheet(workbook: Workbook, { name, most }: ExportBytes): Promise<Beginning> {
+  try {
+    return await beginningOf(bounded(workbook.csv(), most));
+  } catch (error) {
+    const { sheets, sheet } = workbook;
+    if (!(error instanceof FileError) || sheets.length < 2) throw error;
+    const others = sheets.filter((other) => other.name !== sheet).map((other) => shownValue(other.name));
+    const message = `${error.message} This is about the sheet ${shownValue(sheet)}; the workbook also has ${others.join(', ')}.`;
+    throw new SheetError(new FileError(message, error.line), { sheets, sheet }, name);
+  }
+}
+
 /** A sheet of a workbook, read as CSV. */
 async function ofWorkbook(bytes: ExportBytes, isGzip: boolean, workbook: Workbook): Promise<ExportFile> {
   const { name, size } = bytes;
-  const { bytes: head, isWhole } = await beginningOf(bounded(workbook.csv(), bytes.most));
+  const { bytes: head, isWhole } = await beginningOfSheet(workbook, bytes);
   return {
     name,
     isGzip,
@@ -327,7 +352,8 @@ const REASONS: Record<string, string> = {
 export function placed(name: string, error: unknown): unknown {
   if (error instanceof FileError) {
     const { message, line } = error;
-    return new FileError(`${name}${line === undefined ? '' : `, line ${line}`}: ${message}`, line);
+    const there = new FileError(`${name}${line === undefined ? '' : `, line ${line}`}: ${message}`, line);
+    return error instanceof SheetError ? new SheetError(there, error.workbook, name) : there;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   return isOfFile(code) ? new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`) : error;

@@ -125,6 +125,20 @@ test('a workbook shows its sheets, is read by the one that is named, and only as
   assert.match((await guess(plain, '?sheet=Old')).body.message, /none of the files is a workbook/);
 });
 
+test('a workbook whose first sheet cannot be read shows its other sheets, and is read by one of them', async () => {
+  const formula = `${textRows(['id', 'email'])}<row r="2"><c r="B2"><f>A1</f></c></row>`;
+  const sheets = { Sum: formula, Users: textRows(['id', 'email'], ['1', 'a@example.com']) };
+  const { id } = await draftWith(workbookOf({ sheets }));
+  const { status, body } = await guess(id);
+  assert.equal(status, 200);
+  const [file] = body.files;
+  assert.deepEqual([body.source, body.candidates, file.columns], ['', [], []]);
+  assert.deepEqual([file.sheet, file.sheets.map(({ name }: { name: string }) => name)], ['Sum', ['Sum', 'Users']]);
+  assert.match(file.problem, /B2 holds a formula.* This is about the sheet Sum; the workbook also has Users\./);
+  const [other] = (await guess(id, '?sheet=Users')).body.files;
+  assert.deepEqual([other.sheet, other.columns.length, other.problem], ['Users', 2, undefined]);
+});
+
 test('a guess says whether each of the first users names an organization', async () => {
   const names = async (text: string) => (await guess((await draftWith(text)).id)).body.namesOrganizations;
   assert.equal(await names(PEOPLE), false);
