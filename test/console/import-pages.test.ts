@@ -37,6 +37,14 @@ test('the list shows no failed users of a draft, as nobody has been imported', (
   assert.equal(listState([draft]).text['7.failed'], '');
 });
 
+test('who asks for mails again is told what was written, and that nobody gets two of them', () => {
+  const mails = { askedAt: '2026-11-25T15:32:00.000Z', users: 12, sent: 3, failed: 0 };
+  const said = (state: 'WRITING' | 'WRITTEN' | 'STOPPED') => doneText('sign_in_mails', RUNNING, { ...mails, state });
+  assert.match(said('WRITING'), /^The mails are being written\. .*gets no second one\.$/);
+  assert.match(said('WRITTEN'), /^The mails are written: 12 mails in all\. Who got one .* gets no second one\.$/);
+  assert.match(said('STOPPED'), /^Not all mails were written/);
+});
+
 test('an import that waits for a worker has no time left', () => {
   const running = { ...RUNNING, eta: new Date(Date.now() + 60_000).toISOString() };
   assert.match(String(oneState(running, []).text.left), /^\d/);
@@ -129,12 +137,12 @@ test('an undo says which mails went out, and afterwards whether it has ended', (
     },
   });
   assert.match(markup, /3,120 mails went out already\..*3 mails that are not sent yet are not sent to users who/s);
-  assert.match(doneText('undo', { ...ENDED, state: 'IMPORT_STATE_UNDOING' }), /The undo runs/);
+  assert.match(doneText('undo', { ...ENDED, state: 'IMPORT_STATE_UNDOING' }, undefined), /The undo runs/);
   const undone = { ...ENDED, state: 'IMPORT_STATE_UNDONE', counts: { ...ENDED.counts, succeeded: 0, undone: 61 } };
-  assert.equal(doneText('undo', undone), 'The undo has ended: 61 users were removed.');
-  assert.equal(doneText('retry', RUNNING), 'The failed users are sent again.');
-  assert.match(doneText('retry', ENDED), /has ended/);
-  assert.match(doneText('resume', ENDED), /has ended/);
+  assert.equal(doneText('undo', undone, undefined), 'The undo has ended: 61 users were removed.');
+  assert.equal(doneText('retry', RUNNING, undefined), 'The failed users are sent again.');
+  assert.match(doneText('retry', ENDED, undefined), /has ended/);
+  assert.match(doneText('resume', ENDED, undefined), /has ended/);
 });
 
 test('the mail to those who have not signed in says who gets it and who does not, before it is sent', () => {

@@ -17,6 +17,7 @@ import { KEPT } from '../texts/imports.ts';
 
 type UndoPreview = Answer<'previewImportUndo'>;
 type SignInMailsPreview = Answer<'previewSignInMails'>;
+type SignInMails = Answer<'getImportSignIns'>['mails'];
 export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'sign_in_mails' | 'cancel' | 'undo';
 
 interface Action {
@@ -57,9 +58,16 @@ export function actionsFor(progress: Progress): Action[] {
   }));
 }
 
-/** What the page of the import says about an action that was just done: it may have come to its end already. */
-export function doneText(name: ActionName, progress: Progress): string {
+/**
+ * What the page of the import says about an action that was just done: it may have come to its end already.
+ * @param mails the mails to those who have not signed in
+ */
+export function doneText(name: ActionName, progress: Progress, mails: SignInMails | undefined): string {
   const state = stateOf(progress);
+  if (name === 'sign_in_mails' && mails && mails.state !== 'WRITING') {
+    const { ended, stopped } = ACTIONS.sign_in_mails;
+    return mails.state === 'WRITTEN' ? ended(mails.users) : stopped;
+  }
   if (name === 'undo') return state === 'UNDONE' ? ACTIONS.undo.ended(progress.counts.undone) : ACTIONS.undo.done;
   const isOver = !['RUNNING', 'PAUSED'].includes(state);
   return isOver && (name === 'resume' || name === 'retry') ? ACTIONS[name].ended : ACTIONS[name].done;

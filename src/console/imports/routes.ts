@@ -162,7 +162,7 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     nameOf: await userNames(api, [...actors]),
     names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
-    notice: isActionName(done) ? doneText(done, result) : undefined,
+    notice: isActionName(done) ? doneText(done, result, since?.mails) : undefined,
   });
   show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts', 'rate-chart.ts'] });
 }

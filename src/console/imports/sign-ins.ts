@@ -116,7 +116,7 @@ function curve({ signedIn, notYet, days }: Answer<'getImportSignIns'>): Html {
 <svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
 <path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
 <polygon points="0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}"/><polyline points="${points.join(' ')}"/>${spots.map((spot, i) => hover(spots[i - 1], spot, spots[i + 1]))}</svg>
-<div class="times small soft" aria-hidden="true"><span>${first.day}</span><span>${last.day} UTC</span></div></div>`;
+<div class="times small soft" aria-hidden="true"><span>${first.day} UTC</span><span>${last.day} UTC</span></div></div>`;
 }
 
 interface Spot {

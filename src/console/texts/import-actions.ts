@@ -94,7 +94,12 @@ const englishActions = {
     others: 'No mail goes to the others:',
     url: 'Where they sign in',
     urlHint: 'The address of your application, which the mail links to. It must be allowed for the organization.',
-    done: 'The mails are being written. You see here how many were sent.',
+    done: 'The mails are being written. You see here how many were sent. Who got one within the last 24 hours gets no second one.',
+    /** @param n mails that were written, of all times that somebody asked */
+    ended: (n: number) =>
+      `The mails are written: ${mails(n)} in all. Who got one within the last 24 hours gets no second one.`,
+    stopped:
+      'Not all mails were written: whoever asked lost the right to do so, or the import ran again or was undone.',
   },
   undo: {
     button: 'Undo',

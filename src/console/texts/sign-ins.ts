@@ -36,7 +36,7 @@ const englishSignIns = {
   stopped: 'ended early: whoever asked lost the right to do so, or the import ran again or was undone',
   day: 'Day (UTC)',
   curve: (signedIn: string, all: string, from: string, to: string) =>
-    `${signedIn} of ${all} users have signed in, from ${from} to ${to}.`,
+    `${signedIn} of ${all} users have signed in, from ${from} to ${to} (UTC).`,
   /** Below the pointer. */
   onDay: (day: string, users: string, all: string) => `${day} UTC · ${users} for the first time · ${all} so far`,
   has: 'Has signed in',

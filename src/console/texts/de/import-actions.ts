@@ -84,7 +84,11 @@ export const ACTIONS = {
     others: 'An die anderen geht keine E-Mail:',
     url: 'Wo sie sich anmelden',
     urlHint: 'Die Adresse Ihrer Anwendung, zu der die E-Mail führt. Sie muss für die Organisation erlaubt sein.',
-    done: 'Die E-Mails werden geschrieben. Sie sehen hier, wie viele gesendet wurden.',
+    done: 'Die E-Mails werden geschrieben. Sie sehen hier, wie viele gesendet wurden. Wer in den letzten 24 Stunden eine bekam, bekommt keine zweite.',
+    ended: (n: number) =>
+      `Die E-Mails sind geschrieben: insgesamt ${mails(n)}. Wer in den letzten 24 Stunden eine bekam, bekommt keine zweite.`,
+    stopped:
+      'Nicht alle E-Mails wurden geschrieben: Wer sie verlangte, darf das nicht mehr, oder der Import lief wieder oder wurde rückgängig gemacht.',
   },
   undo: {
     button: 'Rückgängig machen',

@@ -34,7 +34,7 @@ export const SIGN_INS = {
     'vorzeitig beendet: Wer sie angefordert hat, darf es nicht mehr, oder der Import lief wieder oder wurde rückgängig gemacht',
   day: 'Tag (UTC)',
   curve: (signedIn: string, all: string, from: string, to: string) =>
-    `${signedIn} von ${all} Benutzern haben sich angemeldet, vom ${from} bis zum ${to}.`,
+    `${signedIn} von ${all} Benutzern haben sich angemeldet, vom ${from} bis zum ${to} (UTC).`,
   onDay: (day: string, users: string, all: string) => `${day} UTC · ${users} zum ersten Mal · bisher ${all}`,
   has: 'Hat sich angemeldet',
   anyone: 'Alle Benutzer',
