@@ -396,7 +396,7 @@ test('a file that was imported before is said, with what can happen to its users
 test('a user whose name is taken by an earlier row is named with that row', () => {
   const first = [{ index: 266, orgId: 'acme', userId: 'x', userName: 'nick', earlier: 83 }];
   const causes = { failed: 3, corrected: 0, causes: [{ ...BAD_ADDRESS, first }], moreCauses: 0 };
-  assert.match(pageOf({ total: 5, succeeded: 2, failed: 3 }, { causes }), />nick \(row 267, as row 84\)</);
+  assert.match(pageOf({ total: 5, succeeded: 2, failed: 3 }, { causes }), />nick \(no\. 267, same as no\. 84\)</);
 });
 
 test('users who were corrected since do not fail, and are said', () => {

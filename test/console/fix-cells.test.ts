@@ -13,6 +13,7 @@ c-2,ann,ann.two@acme.example,Anna,Zwei,
 c-3,ANN@acme.example,three@acme.example,Tom,Three,
 c-4,ann@acme.example,ann@acme.example,Ann,Again,
 c-5,five,,Fay,Five,+41791234567
+c-6,six,,${'Sam'.repeat(70)},Six,
 `;
 
 describe('the failed users of a draft', () => {
@@ -40,7 +41,7 @@ describe('the failed users of a draft', () => {
     const page = await world.enter(t, `/console/imports/${draft}/fix`);
     const row = page.locator('tr').filter({ hasText: 'User name' }).first();
     await row.waitFor();
-    assert.match(String(await row.textContent()), /2 \(as row 1\), 4 \(as row 3\)/);
+    assert.match(String(await row.textContent()), /no\. 2 \(same as no\. 1\), 4 \(same as no\. 3\)/);
     await row.getByText('Use the email address as user name (1 of 2)').waitFor({ state: 'attached' });
     assert.deepEqual(await findingsOf(page, 'fix-helps'), []);
   });
@@ -48,18 +49,24 @@ describe('the failed users of a draft', () => {
   it('are known by their names, and a name that another row has is refused when its cell is left', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const { body } = await world.api.call('GET', `/admin/v1/imports/${draft}/causes`);
-    const causeOf = (isIt: (cause: { id: string }) => boolean) => body.causes.find(isIt).cause;
-    const missing = causeOf(({ id }) => id === 'IMPORT-USER-INVALID');
+    const causeOf = (isIt: (cause: { id: string; message: string }) => boolean) => body.causes.find(isIt).cause;
+    const missing = causeOf(({ id, message }) => id === 'IMPORT-USER-INVALID' && message === 'is required');
     const page = await world.enter(t, `/console/imports/${draft}/fix/${missing}`);
     await page.getByText('Fay Five').waitFor();
     await page.getByText('five · +41791234567 · c-5').waitFor();
+    await page.getByText('in a table with a heading, no. 1 is in row 2').waitFor();
+    const other = page.locator('#v5');
+    await other.fill('six@acme.example');
+    await other.press('Tab');
+    await page.locator('#v5-said', { hasText: 'Saved, but this user fails for another reason, too.' }).waitFor();
+    assert.equal(await other.getAttribute('aria-invalid'), 'true');
 
     await page.goto(`${world.api.url}/console/imports/${draft}/fix/${causeOf(({ id }) => id === 'USER-NAME-TAKEN')}`);
-    await page.getByText('Has the id or user name of row 1.').waitFor();
+    await page.getByText('Has the id or user name of no. 1.').waitFor();
     const cell = page.locator('#v1');
     await cell.fill('Ann');
     await cell.press('Tab');
-    await page.locator('#v1-said', { hasText: 'is also the user name of row 1 of this import' }).waitFor();
+    await page.locator('#v1-said', { hasText: 'is also the user name of no. 1 of this import' }).waitFor();
     assert.deepEqual(await findingsOf(page, 'fix-clash'), []);
     await cell.fill('anna');
     await cell.press('Tab');

@@ -10,8 +10,8 @@ const filter = { state: '', orgId: '', query: 'zoe@', signIn: '', signedIn: '', 
 
 test('a search that has found nothing yet says how far it is, and leads on', () => {
   const { markup: shown } = itemsSection(at, OF, { items: [], next: '123456', filter });
-  assert.match(shown, /No user in the first 123,456 rows matches the filter\./);
-  assert.match(shown, /<a href="\/console\/imports\/7\?query=zoe%40&amp;from=123456#items">Search the next rows<\/a>/);
+  assert.match(shown, /None of the first 123,456 users matches the filter\./);
+  assert.match(shown, /<a href="\/console\/imports\/7\?query=zoe%40&amp;from=123456#items">Search the next users<\/a>/);
   const { markup: ended } = itemsSection(at, OF, { items: [], next: '', filter: { ...filter, from: '123456' } });
   assert.match(ended, /No user matches the filter\./);
   assert.match(ended, />First users<\/a>/);

@@ -6,6 +6,8 @@
 interface Answer {
   message?: string;
   details?: { fieldViolations?: { description: string }[] }[];
+  /** Of a user who was corrected and still fails. */
+  error?: Omit<Answer, 'error'>;
 }
 
 class FixCells extends HTMLElement {
@@ -31,7 +33,8 @@ class FixCells extends HTMLElement {
       const answer = (await response.json()) as Answer;
       if (input.value !== value) return; // typed again meanwhile
       if (response.ok) {
-        this.#say(input, true, this.getAttribute('good') as string);
+        const fails = answer.error?.details?.some(({ fieldViolations = [] }) => fieldViolations.length > 0) ?? false;
+        this.#say(input, !fails, this.getAttribute(fails ? 'fails' : 'good') as string);
         // How many are corrected; `live.ts` listens.
         document.dispatchEvent(new Event('page-changed'));
       } else if (response.status === 401) this.#say(input, false, this.getAttribute('ended') as string);

@@ -1,6 +1,6 @@
 /** The screens that fix an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 import { type Request, type Response, Router } from 'express';
-import { causesOf, LEAVING_OUT } from '../../contract/causes.ts';
+import { causesOf, LEAVING_OUT, violationsOf } from '../../contract/causes.ts';
 import { requestOf } from '../../contract/client.ts';
 import type { Causes, CountedCause, Counts, FixAnswer, ItemView } from '../../contract/import-types.ts';
 import { REMEDIES as REMEDY_NAMES, type Remedy } from '../../contract/remedies.ts';
@@ -110,8 +110,9 @@ async function save(
   value: string,
 ): Promise<{ problem?: string; isGood?: boolean }> {
   try {
-    await api.call('fixImportItem', { ...importOf(req), index: String(index) }, { body: patchOf(field, value) });
-    return { isGood: true };
+    const body = patchOf(field, value);
+    const { error } = await api.call('fixImportItem', { ...importOf(req), index: String(index) }, { body });
+    return violationsOf(error).length > 0 ? { problem: FIX.stillFails } : { isGood: true };
   } catch (error) {
     if (!(error instanceof ApiError) || error.http >= 500 || error.http === 401 || error.http === 403) throw error;
     return { problem: error.violations.map(({ description }) => description).join('; ') || error.message };
@@ -211,7 +212,7 @@ function sendAgain(consoleUrl: ConsoleUrl, importId: string, causes: Causes, out
 }
 
 function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): Html {
-  return html`<div class="card flush">${causeList(consoleUrl, path, causes)}</div>`;
+  return html`<div class="card flush">${causeList(consoleUrl, path, causes)}</div><p class="soft small">${FIX.counted}</p>`;
 }
 
 /** Causes with what can be done about each. @param path of the import, below `/console` */
@@ -297,9 +298,9 @@ function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
-    : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${good}" failed="${FIX.failed}" ended="${FIX.signIn}">
+    : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${good}" fails="${FIX.stillFails}" failed="${FIX.failed}" ended="${FIX.signIn}">
 <form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows, 'cells-table')}</div>
-<div class="buttons"><button>${FIX.save}</button>
+<p class="soft small">${FIX.counted}</p><div class="buttons"><button>${FIX.save}</button>
 ${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
 }`;
 }

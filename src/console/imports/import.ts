@@ -284,7 +284,7 @@ ${of.dryRun ? undefined : selectField(SIGN_INS.has, 'signedIn', sinceChoices(), 
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">${IMPORTS.filter}</button></form>
 ${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : itemTable(consoleUrl, of, items)}
-${pages(
+${items.length > 0 ? html`<p class="soft small">${FIX.counted}</p>` : undefined}${pages(
   filter.from ? link('', ONE.firstItems) : undefined,
   next ? link(next, items.length === 0 ? ONE.searchOn : ONE.nextItems) : undefined,
 )}

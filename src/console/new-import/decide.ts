@@ -286,7 +286,7 @@ function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html
   return html`<section class="card" aria-labelledby="${FAILING}"><h2 id="${FAILING}">${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
     causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined
   }
-<p class="soft small">${DECIDE.fixLater}</p></section>`;
+<p class="soft small">${DECIDE.fixLater} ${FIX.counted}</p></section>`;
 }
 
 /** A user of a cause, with the row, and the earlier row that has the id or the user name. */

@@ -329,7 +329,8 @@ const englishDecide = {
   users: 'Users',
   examples: 'Examples',
   remedies: 'Remedies',
-  line: (row: string, earlier?: string) => (earlier === undefined ? `row ${row}` : `row ${row}, as row ${earlier}`),
+  line: (row: string, earlier?: string) =>
+    earlier === undefined ? `no. ${row}` : `no. ${row}, same as no. ${earlier}`,
   more: (count: number) => `${count} more causes`,
   fixLater: 'Correct them now, or after the start: users that fail do not stop the others.',
   noFailures: 'No user will fail.',

@@ -26,7 +26,7 @@ type Entries = Pick<Fixable, 'of' | 'entriesOf'>;
 export function holderText({ field, index }: Holder): string {
   const what = field === 'userId' ? 'user id' : 'user name';
   if (index === undefined) return `is the ${what} of a user of the organization`;
-  return `is also the ${what} of row ${index + 1} of this import`;
+  return `is also the ${what} of no. ${index + 1} of this import`;
 }
 
 /** Entries that will be imported: those that are good, and failed ones that were corrected. */

@@ -112,11 +112,11 @@ test('an address is no correction of a user whose id or name another row has, an
   ]);
   assert.deepEqual(violation(await named(id, 2, { email: { email: 'd.three@acme.example' } })), [
     400,
-    { field: 'userId', description: 'is also the user id of row 2 of this import' },
+    { field: 'userId', description: 'is also the user id of no. 2 of this import' },
   ]);
   assert.deepEqual(violation(await named(id, 3, { email: { email: 'd.four@acme.example' } })), [
     400,
-    { field: 'user.userName', description: 'is also the user name of row 1 of this import' },
+    { field: 'user.userName', description: 'is also the user name of no. 1 of this import' },
   ]);
   const both = { userName: 'd-four', email: { email: 'd.four@acme.example' } };
   assert.equal((await named(id, 3, both)).status, 200);
@@ -140,7 +140,7 @@ test('a name that is typed is refused if another row or a user has it, and an ad
   ]);
   assert.deepEqual(violation(await named(id, 2, { userName: 'Other' })), [
     400,
-    { field: 'user.userName', description: 'is also the user name of row 2 of this import' },
+    { field: 'user.userName', description: 'is also the user name of no. 2 of this import' },
   ]);
   assert.deepEqual(violation(await named(id, 0, { userName: 'PRESENT' })), [
     400,

@@ -334,7 +334,7 @@ export const DECIDE = {
   examples: 'Beispiele',
   remedies: 'Abhilfe',
   line: (row: string, earlier?: string) =>
-    earlier === undefined ? `Zeile ${row}` : `Zeile ${row}, wie Zeile ${earlier}`,
+    earlier === undefined ? `Nr. ${row}` : `Nr. ${row}, wie Nr. ${earlier}`,
   more: (count: number) => `${count} weitere Ursachen`,
   fixLater: 'Korrigieren Sie sie jetzt oder nach dem Start: Benutzer, die fehlschlagen, halten die anderen nicht auf.',
   noFailures: 'Kein Benutzer wird fehlschlagen.',
