@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { KEYWORDS } from '../../src/contract/docs/schema.ts';
+import { KEYWORDS, pathText } from '../../src/contract/docs/schema.ts';
 import { ERRORS } from '../../src/contract/errors.ts';
 import { findingsOf } from '../console/world.ts';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -71,7 +71,7 @@ describe('the documentation', () => {
         pages.get(link ?? '') ?? '',
       )?.[0];
       assert.ok(section, `${operationId} is on ${link}`);
-      assert.ok(section.includes(`${method.toUpperCase()}</span> <code>${path}</code>`), operationId);
+      assert.ok(section.includes(`${method.toUpperCase()}</span> <code>${pathText(path).markup}</code>`), operationId);
       assert.match(section, /<h3>Answer (200|201|202|302|303)|<h3>Any other/, operationId);
       assert.match(section, /curl /, operationId);
     }

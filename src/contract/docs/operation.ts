@@ -1,6 +1,6 @@
 /** An operation of the OpenAPI document as a section of its page, with a command that calls it. */
 import { type Html, html } from '../../platform/text/html.ts';
-import { fieldEntry, type Links, prose, type Schema, schemaBlock } from './schema.ts';
+import { fieldEntry, type Links, pathText, prose, type Schema, schemaBlock } from './schema.ts';
 
 /** The operation object of the document, as far as it is shown. */
 export interface OperationObject {
@@ -67,7 +67,7 @@ export function operationSection({ method, path, operation }: Located, setting: 
   const parameters = parametersOf(operation, setting);
   return html`<section class="operation" id="${operationId}" aria-labelledby="${operationId}-name">
 <h2 id="${operationId}-name"><a href="#${operationId}">${summary}</a></h2>
-<p class="call"><span class="method">${method.toUpperCase()}</span> <code>${path}</code> <span class="soft">${operationId}</span></p>
+<p class="call"><span class="method">${method.toUpperCase()}</span> <code>${pathText(path)}</code> <span class="soft">${operationId}</span></p>
 ${prose(description, links)}<p class="soft">${tokenText(operation)}</p>
 ${
   parameters.length > 0

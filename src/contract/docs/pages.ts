@@ -10,7 +10,7 @@ import { type Html, html } from '../../platform/text/html.ts';
 import { answerersOf } from '../error-answers.ts';
 import { casesOf, ERROR_GROUPS, ERRORS, isErrorId } from '../errors.ts';
 import { type Components, type Located, type OperationObject, operationSection } from './operation.ts';
-import { inline, type Links, prose, schemaBlock } from './schema.ts';
+import { inline, type Links, pathText, prose, schemaBlock } from './schema.ts';
 
 /** What the pages show of the document. */
 interface Shown {
@@ -149,7 +149,7 @@ function operationList(operations: readonly Located[], links: Links): Html {
   return html`<ul class="list">
 ${operations.map(
   ({ method, path, operation: { operationId, summary } }) =>
-    html`<li><a href="${links.named(operationId)}">${summary}</a> <span class="soft"><span class="method">${method.toUpperCase()}</span> <code>${path}</code> ${operationId}</span></li>\n`,
+    html`<li><a href="${links.named(operationId)}">${summary}</a> <span class="soft"><span class="method">${method.toUpperCase()}</span> <code>${pathText(path)}</code> ${operationId}</span></li>\n`,
 )}</ul>`;
 }
 

@@ -176,3 +176,8 @@ export function inline(line: string, links: Links): Html {
   });
   return html`${parts}`;
 }
+
+/** On a narrow screen, a path goes on below at a slash and not within a word. */
+export function pathText(path: string): Html {
+  return html`${path.split(/(?=\/)/).map((part, i) => (i === 0 ? html`${part}` : html`<wbr>${part}`))}`;
+}
