@@ -49,10 +49,10 @@ export async function causesShown(page: Page, table: string): Promise<ShownCause
 
 /**
  * `no. 1,041` among others on the step Decide, and `For example no. 88, 1,041` on the page of the causes. A user whom it
- * repeats, `(same as no. 7)`, is none of them.
+ * repeats, `(no. 88, same as no. 7)` or `88 (same as no. 7)`, is none of them.
  */
 function rowsIn(text: string): number[] {
-  const rows = text.replace(/ \(?same as no\. [\d,]+\)?/g, '');
+  const rows = text.replace(/,? \(?same as no\. [\d,]+\)?/g, '');
   return rows.split(/ · |, /).map((one) => Number(/([\d,]+)\)?$/.exec(one)?.[1]?.replaceAll(',', '')));
 }
 
