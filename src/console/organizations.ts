@@ -379,7 +379,11 @@ ${
     [ORG_CHANGES.removal, time(org.removalDate)],
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
-<section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
+<section class="card">${about}${
+    org.state === 'ORG_STATE_ACTIVE'
+      ? html`<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p>`
+      : undefined
+  }</section>
 ${page.login && loginCard(consoleUrl(loginPath(org.id)), page.login, page.maySetLogin)}
 ${page.limits && limitsCard(consoleUrl(limitsPath(org.id)), page.limits, page.mayLimit)}
 <section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>

@@ -14,7 +14,7 @@ export const USERS = {
     id: 'Benutzer-ID',
   },
   matching: {
-    person: 'deren Name diese Wörter hat',
+    person: 'mit diesen Wörtern im Namen',
     name: 'mit diesem Anfang des Benutzernamens',
     login: 'mit diesem Anmeldenamen',
     email: 'mit dieser E-Mail-Adresse',
