@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { Answer } from '../contract/client.ts';
 import type { Cause, Counts } from '../contract/import-types.ts';
 import { ENTRY_FIELDS, FIX } from './texts/fix.ts';
+import { problemText } from './texts/problems.ts';
 
 export type UserAnswer = Answer<'getUser'>;
 export type User = UserAnswer['user'];
@@ -83,7 +84,7 @@ export function fieldName(path: string): string {
 
 /** The cause in words: the field and what is wrong with it. */
 export function nameOfCause({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
-  const problem = `${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
+  const problem = `${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${problemText(message)}`;
   return field ? FIX.ofField(fieldName(field), problem) : problem;
 }
 

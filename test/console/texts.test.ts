@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import { nameOfCause } from '../../src/console/shapes.ts';
+import { problemText } from '../../src/console/texts/problems.ts';
+import { emailAddress, language, requiredText } from '../../src/platform/fields.ts';
 import { inLanguage } from '../../src/platform/messages/catalogue.ts';
 
 const FOLDER = new URL('../../src/console/texts/', import.meta.url);
@@ -105,3 +108,38 @@ for (const file of FILES) {
     assert.deepEqual(found, []);
   });
 }
+
+test('what the API says of a value is said in German on a page in German', () => {
+  const problem = (
+    schema: { safeParse(value: unknown): { error?: { issues: { message: string }[] } | undefined } },
+    value: unknown,
+  ) => String(schema.safeParse(value).error?.issues[0]?.message);
+  const messages = [
+    ...[undefined, '', 'no address'].map((value) => problem(emailAddress(), value)),
+    ...[problem(requiredText(3), 'long'), problem(requiredText(3), 1), problem(language(), 'x y')],
+    'bcrypt: the variant $2e$ is not supported ($2a$, $2b$ and $2y$ are)',
+  ];
+  const german = inLanguage({ browser: 'de' }, () => messages.map(problemText));
+  assert.deepEqual(german, [
+    'fehlt',
+    'darf nicht leer sein',
+    'muss eine E-Mail-Adresse sein, zum Beispiel ann@example.com',
+    'darf höchstens 3 Zeichen haben',
+    'muss ein Text sein',
+    'muss ein Sprachkürzel sein, zum Beispiel en oder de-CH',
+    'bcrypt: Die Variante $2e$ wird nicht unterstützt',
+  ]);
+  assert.deepEqual(
+    inLanguage({ browser: 'en' }, () => messages.map(problemText)),
+    messages,
+  );
+  const cause = { field: 'user.email.email', message: 'is required' };
+  assert.equal(
+    inLanguage({ browser: 'de' }, () => nameOfCause(cause)),
+    'Adresse: fehlt',
+  );
+  assert.equal(
+    inLanguage({ browser: 'de' }, () => problemText('something rare')),
+    'something rare',
+  );
+});

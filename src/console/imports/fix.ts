@@ -15,6 +15,7 @@ import { count, crumb, type Link, list, notice, numbers, state, table } from '..
 import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
+import { problemText } from '../texts/problems.ts';
 import { sentAgain } from './actions.ts';
 
 const ROWS = 25;
@@ -115,7 +116,10 @@ async function save(
     return violationsOf(error).length > 0 ? { problem: FIX.stillFails } : { isGood: true };
   } catch (error) {
     if (!(error instanceof ApiError) || error.http >= 500 || error.http === 401 || error.http === 403) throw error;
-    return { problem: error.violations.map(({ description }) => description).join('; ') || error.message };
+    return {
+      problem:
+        error.violations.map(({ description }) => problemText(description)).join('; ') || problemText(error.message),
+    };
   }
 }
 

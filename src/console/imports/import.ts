@@ -27,6 +27,7 @@ import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
+import { problemText } from '../texts/problems.ts';
 import { DIFFERENT, SIGN_INS, WHY } from '../texts/sign-ins.ts';
 import { type ActionName, actionsFor } from './actions.ts';
 import { chart, chartState } from './chart.ts';
@@ -332,8 +333,8 @@ function waysOf({ signIn }: Item): Html | undefined {
 function reasons({ error, kept, changed, state }: Item): string[] {
   const violations = violationsOf(error ?? null);
   return [
-    ...violations.map(({ field, description }) => `${fieldName(field)} ${description}`),
-    ...(error && violations.length === 0 ? [error.message] : []),
+    ...violations.map(({ field, description }) => FIX.ofField(fieldName(field), problemText(description))),
+    ...(error && violations.length === 0 ? [problemText(error.message)] : []),
     ...(kept ? [ONE.kept(KEPT[kept] ?? kept)] : []),
     ...(changed && stateOf({ state }) === 'SUCCEEDED'
       ? [ONE.changed(changed.map((field) => fieldName(`user.${field}`)).join(', '))]

@@ -12,6 +12,7 @@ import { requestIdOf } from '../../platform/http/requests.ts';
 import { type Html, html } from '../../platform/text/html.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
+import { problemText } from '../texts/problems.ts';
 import { clockTime, duration, messageBody } from './blocks.ts';
 import type { ConsoleUrl, Show } from './show.ts';
 
@@ -84,10 +85,13 @@ const CORRECTABLE: readonly number[] = [400, 404, 409];
  */
 export function refusalOf(error: unknown, shown: readonly string[] = []): Refusal {
   if (!(error instanceof ApiError) || !CORRECTABLE.includes(error.http)) throw error;
-  const wrong = (field: string) => error.violations.find((one) => isWithin(one.field, field))?.description;
+  const wrong = (field: string) => {
+    const found = error.violations.find((one) => isWithin(one.field, field));
+    return found && problemText(found.description);
+  };
   const isShown =
     error.violations.length > 0 && error.violations.every((one) => shown.some((f) => isWithin(one.field, f)));
-  return { status: error.http, message: isShown ? undefined : error.message, wrong };
+  return { status: error.http, message: isShown ? undefined : problemText(error.message), wrong };
 }
 
 function isWithin(path: string, field: string): boolean {
