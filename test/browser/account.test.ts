@@ -197,7 +197,7 @@ describe('the pages of an account', () => {
     await page.getByRole('link', { name: 'Where you are signed in' }).click();
     await page.getByText('Chrome on Linux (this browser)').waitFor();
     await page.getByRole('button', { name: /^End Shop <b>/ }).click();
-    await page.getByText('The sign-in has ended.').waitFor();
+    await page.getByText('The sign‑in has ended.').waitFor();
     assert.equal(await page.getByText('Shop <b>').count(), 0);
   });
 });

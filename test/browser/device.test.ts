@@ -81,7 +81,7 @@ describe('a device without a browser', () => {
       await page.goto(device.verification_uri_complete as string);
       await page.getByRole('button', { name: first as string }).click();
       if (second) await page.getByRole('button', { name: second }).click();
-      await headed(page, 'Sign-in cancelled');
+      await headed(page, 'Sign‑in cancelled');
       await refused;
       await page.getByRole('link', { name: 'Enter a code' }).click();
       await page.getByLabel('Code').waitFor();

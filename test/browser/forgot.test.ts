@@ -38,7 +38,7 @@ describe('a forgotten password in a browser', () => {
     await mail.getByRole('heading', { name: 'This link has expired' }).waitFor();
     await screenshot(mail, 'reset-used');
 
-    await page.getByRole('link', { name: 'Back to sign-in' }).click();
+    await page.getByRole('link', { name: 'Back to sign‑in' }).click();
     await logIn(page, loginName, PASSWORD);
     await page.getByRole('alert').waitFor();
     await logIn(page, loginName, NEWER);

@@ -158,13 +158,13 @@ describe('a login in a browser', () => {
     const address = page.url();
     const other = await stage.browser.openPage(t);
     assert.equal((await other.goto(address))?.status(), 410);
-    await headed(other, 'This sign-in has expired');
+    await headed(other, 'This sign‑in has expired');
     await screenshot(other, 'gone');
 
     await logIn(page, loginName, PASSWORD);
     await welcomed(page);
     assert.equal((await page.goto(address))?.status(), 410);
-    await headed(page, 'This sign-in has expired');
+    await headed(page, 'This sign‑in has expired');
   });
 
   it('accepts a different user in the same browser if the application requests a login', async (t) => {

@@ -54,7 +54,7 @@ describe('behind a proxy that adds a path, in a browser', () => {
     await page.getByRole('link', { name: 'Forgot password?' }).click();
     await page.getByLabel('Login name').fill('nobody');
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Back to sign-in' }).click();
+    await page.getByRole('link', { name: 'Back to sign‑in' }).click();
     await logIn(page, userId, 'wrong');
     await page.getByRole('alert').waitFor();
     assert.ok(page.url().startsWith(`${base}/ui/login/`));

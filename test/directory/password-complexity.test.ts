@@ -176,7 +176,7 @@ describe('a new password', () => {
       const text = await answer.text();
       assert.match(
         text,
-        /id="problem">The password must have at least 12 characters\. The password must not be one of the most/,
+        /id="problem">The password must have at least 12 characters\. The password must not be one of the most/,
       );
       assert.match(text, /12 to 200 characters/);
     }

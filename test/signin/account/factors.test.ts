@@ -159,7 +159,7 @@ describe('recovery codes', () => {
     const first = codesIn(await at.send(await at.open('recovery-codes'), 'recovery-codes', 'make'));
     assert.equal(new Set(first).size, 10);
     const page = await at.open('recovery-codes');
-    assert.match(page.text, /You have <strong>10 codes<\/strong> left/);
+    assert.match(page.text, /You have <strong>10 codes<\/strong> left/);
     assert.deepEqual(codesIn(page), []);
     const second = codesIn(await at.send(page, 'recovery-codes', 'make'));
     assert.equal(new Set([...first, ...second]).size, 20);

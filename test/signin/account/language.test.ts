@@ -146,7 +146,7 @@ describe('the pages of an account in German', () => {
     const saved = await at.send(page, 'profile', 'save', { ...names, preferredLanguage: 'de' });
     assert.equal(doneOf(saved), 'Ihre Änderungen sind gespeichert.');
     const refused = await at.send(saved, 'profile', 'save', { ...names, preferredLanguage: 'de', givenName: ' ' });
-    assert.equal(alertOf(refused), 'Der Vorname muss 1 bis 200 Zeichen haben.');
+    assert.equal(alertOf(refused), 'Der Vorname muss 1 bis 200 Zeichen haben.');
     const { rows } = await api.deps.pool.query('select preferred_language from users where id = $1', [userId]);
     assert.deepEqual(rows, [{ preferred_language: 'de' }]);
   });

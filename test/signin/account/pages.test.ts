@@ -218,11 +218,11 @@ describe('sign-ins', () => {
     await at.age(OLD_S);
     assert.match((await at.send(page, 'logins', 'end', { loginId: ids[0] as string })).at, /^\/ui\/login\//);
     await at.age(0);
-    assert.match(alertOf(await at.send(page, 'logins', 'end', { loginId: '' })), /Choose a sign-in/);
+    assert.match(alertOf(await at.send(page, 'logins', 'end', { loginId: '' })), /Choose a sign‑in/);
     for (const loginId of ids) await at.send(page, 'logins', 'end', { loginId });
     for (const other of others) assert.match((await other.open()).at, /^\/ui\/login\//);
     const again = await atAccount(api, userId, PASSWORD);
-    assert.match(doneOf(await at.send(await at.open('logins'), 'logins', 'end-others')), /All other sign-ins/);
+    assert.match(doneOf(await at.send(await at.open('logins'), 'logins', 'end-others')), /All other sign‑ins/);
     assert.match((await again.open()).at, /^\/ui\/login\//);
     assert.equal((await at.open()).at, '/account');
   });

@@ -233,7 +233,7 @@ test('a login gives the browser a new session, which somebody who planted the ol
 test('a login that has ended shows only the expired page', async () => {
   const page = await new Browser().fetch(`${api.url}/oauth/v2/authorize/some-login`);
   assert.equal(page.status, 400);
-  assert.match(await page.text(), /This sign-in has expired/);
+  assert.match(await page.text(), /This sign‑in has expired/);
 });
 
 test('errors of the request are returned to the application', async () => {

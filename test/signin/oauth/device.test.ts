@@ -83,7 +83,7 @@ test('a user who cancels the confirmation or the login gives the device no acces
     assert.match(asked, new RegExp(`Is this your device\\?[\\s\\S]*Muster command line[\\s\\S]*${typed}`));
     const answer = await send(browser, asked, { user_code: typed, [how === 'abort' ? how : 'confirm']: 'yes' });
     const page = how === 'abort' ? answer : await cancelled(browser, loginUid(answer) as string);
-    assert.match(await page.text(), /Sign-in cancelled/);
+    assert.match(await page.text(), /Sign‑in cancelled/);
     assert.equal((await poll(code)).body.error, 'access_denied');
   }
 });
@@ -141,7 +141,7 @@ test('a form without its token or from another browser has no effect', async () 
 test('the return from a login requires the same browser', async () => {
   const response = await new Browser().fetch(`${api.url}/ui/device/no-such-login`);
   assert.equal(response.status, 400);
-  assert.match(await response.text(), /This sign-in has expired/);
+  assert.match(await response.text(), /This sign‑in has expired/);
 });
 
 test('the contents of the database cannot be used as codes', async () => {

@@ -61,7 +61,7 @@ describe('the second factor of a login', () => {
     assert.deepEqual([wrong.status, headingOf(wrong)], [400, 'Enter a recovery code']);
     assert.match(wrong.text, /The recovery code is wrong or has already been used/);
     const left = await send({ ...asked, page: wrong }, 'code', { code: codes[0] ?? '' });
-    assert.deepEqual([left.status, headingOf(left)], [200, '9 recovery codes left']);
+    assert.deepEqual([left.status, headingOf(left)], [200, '9 recovery codes left']);
     const done = await send({ ...asked, page: left }, 'later', {});
     assert.equal(done.status, 303);
     const second = await afterPassword(userId);

@@ -121,7 +121,7 @@ describe('the language of a page', () => {
     const short = await by.post(path, { ...fields, password: 'dragon', repeated: 'dragon' }, ELSEWHERE);
     assert.match(
       short.text,
-      /Das Passwort muss mindestens 8 Zeichen haben\. Das Passwort darf keines der am häufigsten verwendeten Passwörter sein\./,
+      /Das Passwort muss mindestens 8 Zeichen haben\. Das Passwort darf keines der am häufigsten verwendeten Passwörter sein\./,
     );
   });
 

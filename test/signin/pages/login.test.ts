@@ -248,7 +248,7 @@ describe('a login form', () => {
       await stranger.get('/ui/login/x'),
     ]) {
       assert.equal(shown.status, 410);
-      assert.match(shown.text, /This sign-in has expired/);
+      assert.match(shown.text, /This sign‑in has expired/);
     }
     const sent = await by.post(path, good);
     await by.get(new URL(sent.headers.get('location') ?? '').pathname);
@@ -269,7 +269,7 @@ describe('a login form', () => {
     await api.deps.pool.query(`update users set state = 'locked' where id = $1`, [loginName]);
     const back = await by.get(new URL(sent.headers.get('location') ?? '').pathname, { accept: 'text/html' });
     assert.equal(back.status, 400);
-    assert.match(back.text, /This sign-in has expired/);
+    assert.match(back.text, /This sign‑in has expired/);
   });
 });
 

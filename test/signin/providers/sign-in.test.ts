@@ -269,7 +269,7 @@ describe('the way to a provider', () => {
     await policy('off');
     const page = await undated(named);
     assert.equal(page.status, 400);
-    assert.match(alertOf(page), /^This needs a recent sign-in, and Google does not say when.* Enter your password\.$/);
+    assert.match(alertOf(page), /^This needs a recent sign‑in, and Google does not say when.* Enter your password\.$/);
     const [, loginName = ''] = /name="loginName"[^>]* value="([^"]*)"/.exec(page.text) ?? [];
     assert.ok(loginName.startsWith(`${withPassword}@`), 'the name is there');
     assert.deepEqual(await signedIn(api, since), []);
