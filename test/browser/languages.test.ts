@@ -133,6 +133,25 @@ describe('the language of the pages, in a browser', () => {
     assert.deepEqual(found, []);
   });
 
+  it('breaks no word of a heading on a phone, and leaves no letter alone on a line', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t, { viewport: IN_FRAME });
+    const found: string[] = [];
+    for (const language of LANGUAGES) {
+      const all = inLanguage({ chosen: language }, () =>
+        Object.values(allPages()).map((one) => renderPage(one as HtmlPage).markup),
+      );
+      const headings = new Set(all.map((markup) => /<h1[^>]*>([^<]*)</.exec(markup)?.[1] ?? ''));
+      await page.setContent(all[0] as string);
+      const own = [...headings].filter((heading) => !heading.includes('Donaudampf'));
+      const broken = (await page.evaluate(`(${BROKEN})(${JSON.stringify(own)})`)) as string[];
+      found.push(...broken.map((heading) => `${language}: ${heading}`));
+      const wrap = 'getComputedStyle(document.querySelector("label")).textWrapStyle';
+      assert.equal(await page.evaluate(wrap), 'pretty', 'so that few lines have one word');
+    }
+    assert.deepEqual(found, []);
+  });
+
   it('leaves a phone number from left to right, in Arabic too', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t);
@@ -203,6 +222,25 @@ const UNALIGNED = `(side) => [...document.querySelectorAll('.languages a')]
 /** How far to the right of the other element's beginning the first line of an element begins. */
 const DISTANCE = `(one, other) => document.querySelector(one).getClientRects()[0].left
   - document.querySelector(other).getClientRects()[0].left`;
+
+/** What leaves a heading as much room as a phone of 360 pixels where a branding has a background, and so a frame. */
+const IN_FRAME = { width: 344, height: 780 };
+
+/** The headings with a word on two lines that has no hyphen there, or with one letter on a line of its own. */
+const BROKEN = `(headings) => headings.filter((heading) => {
+  const node = document.querySelector('h1').firstChild;
+  node.data = heading;
+  const linesOf = (from, to) => {
+    const range = document.createRange();
+    range.setStart(node, from);
+    range.setEnd(node, to);
+    return new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top))).size;
+  };
+  const hasNoSpaces = /[\\p{sc=Han}\\p{sc=Kana}\\p{sc=Hira}]/u.test(heading);
+  if (hasNoSpaces) return linesOf(0, heading.length) > linesOf(0, heading.length - 1);
+  // The first letter has the place of a hyphen before it, too.
+  return [...heading.matchAll(/[^\\s\\u00ad-]+/g)].some(({ 0: word, index }) => linesOf(index + 1, index + word.length) > 1);
+})`;
 
 /** One page of each kind. */
 const MAIN = [

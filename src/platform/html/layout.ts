@@ -205,7 +205,7 @@ html { -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
 body {
   margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 32px 16px;
   background: radial-gradient(70rem 40rem at 50% -12rem, var(--glow), transparent) no-repeat var(--page);
-  color: var(--text); -webkit-font-smoothing: antialiased;
+  color: var(--text); -webkit-font-smoothing: antialiased; text-wrap: pretty;
   font: var(--size-text)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 }
 .card {
@@ -216,7 +216,7 @@ body {
 header { display: flex; align-items: center; gap: 10px; margin: 0 0 28px; font-weight: var(--weight-strong); letter-spacing: -.01em }
 header svg { width: 28px; height: 28px; flex: none; fill: var(--accent) }
 h1 { margin: 0 0 8px; overflow-wrap: anywhere; font-size: var(--size-heading); line-height: 1.2; letter-spacing: -.02em; text-wrap: balance; outline: none }
-p { margin: 0 0 24px; color: var(--soft); overflow-wrap: anywhere; text-wrap: pretty }
+p { margin: 0 0 24px; color: var(--soft); overflow-wrap: anywhere }
 p strong { color: var(--text) }
 h1, h2, strong, th { font-weight: var(--weight-strong) }
 p:last-child { margin-bottom: 0 }
@@ -313,6 +313,7 @@ code { font: var(--size-small) ui-monospace, SFMono-Regular, Menlo, Consolas, mo
 time { white-space: nowrap }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }
 @media (max-width: 520px) {
+  :root { --size-heading: 1.625rem }
   body { display: block; padding: 0; background: var(--card) }
   header { margin-bottom: 32px }
   .card { max-width: none; padding: 28px 24px 32px; border-radius: 0; box-shadow: none }
