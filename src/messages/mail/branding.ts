@@ -8,7 +8,7 @@ import { type MergedBranding, mergedBranding, OWN_TEXTS, type StoredSettings } f
 import type { LinkKind } from '../../contract/link-templates.ts';
 import { type Palette, palettes } from '../../platform/html/palette.ts';
 import type { LanguageWishes } from '../../platform/request-context.ts';
-import { harmless, type MailBranding, type MailColors } from './layout.ts';
+import { harmless, LARGEST_LOGO, type MailBranding, type MailColors } from './layout.ts';
 
 /** Where the service has pictures, below the public address. */
 export const LOGO_PATH = '/ui/branding';
@@ -60,12 +60,9 @@ function colorsOf({ page, card, accent, onAccent }: Palette): Partial<MailColors
   return { page, card, link: accent, button: accent, onButton: onAccent };
 }
 
-/** In CSS pixels. */
-const LARGEST = { width: 240, height: 48 };
-
 function logoOf({ logoHash, logoWidth, logoHeight, logoUrl }: MergedBranding, baseUrl: string): MailBranding['logo'] {
   if (!logoHash || !logoWidth || !logoHeight) return undefined;
-  const scale = Math.min(1, LARGEST.width / logoWidth, LARGEST.height / logoHeight);
+  const scale = Math.min(1, LARGEST_LOGO.width / logoWidth, LARGEST_LOGO.height / logoHeight);
   const size = {
     width: Math.max(1, Math.round(logoWidth * scale)),
     height: Math.max(1, Math.round(logoHeight * scale)),

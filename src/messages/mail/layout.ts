@@ -174,7 +174,7 @@ function page(letter: Letter, branding: MailBranding, language: Language): Html 
 <tr><td align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="100%" cellspacing="0" cellpadding="0" border="0" style="max-width:520px;background:${shown.card};border-radius:${radius}px">
 <tr><td class="text" dir="${direction}" align="${direction === 'rtl' ? 'right' : 'left'}" style="padding:28px 24px;color:${shown.text};${FONT}${BREAKS[language]}">
-${head(branding)}${paragraphs(opening(letter, branding))}${
+${head(branding)}${greeted(letter, branding)}${paragraphs(letter.lines)}${
   letter.code === undefined
     ? undefined
     : html`<p dir="ltr" style="${DIGITS};${sizeOf(letter.code)}">${letter.code}</p>\n`
@@ -205,19 +205,35 @@ ${inDark}@media (min-width:560px){.text{padding:36px!important}}
 `;
 }
 
+/** The size of a logo that is shown smaller than it is, in pixels. */
+export const LARGEST_LOGO = { width: 240, height: 48 };
+
 /** The name is the text of the logo, in the type of a heading where pictures are not shown. */
 function head({ name, logo }: MailBranding): Html | undefined {
   const said = harmless(name ?? '');
   const style = 'margin:0 0 24px;font-size:18px;font-weight:700';
   if (logo === undefined) return said === '' ? undefined : html`<p style="${style}">${said}</p>\n`;
   const { url, width, height } = logo;
-  const size = `display:block;border:0;width:${width}px;height:auto;max-width:100%;font-size:18px;font-weight:700`;
-  return html`<p style="${style}"><img src="${url}" alt="${said}" width="${width}" height="${height}" style="${size}"></p>\n`;
+  // The attributes are for programs that know no style sheets. As sizes of the style, they would cut off the name where
+  // pictures are not shown; the limits give the picture the same size.
+  const size = `display:block;border:0;width:auto;height:auto;aspect-ratio:auto;max-width:100%;max-height:${LARGEST_LOGO.height}px`;
+  const alt = 'font-size:18px;font-weight:700;line-height:24px';
+  return html`<p style="${style};max-width:${LARGEST_LOGO.width}px"><img src="${url}" alt="${said}" width="${width}" height="${height}" style="${size};${alt}"></p>\n`;
+}
+
+/** The greeting and the organization's own words, which may be of a language that runs in the other direction. */
+function greeted({ greeting }: Letter, { own }: MailBranding): Html {
+  const { paragraphs: words = [], greets } = own ?? {};
+  const ownWords = words.map((text) => html`<p dir="auto" style="${P};text-align:start">${linesOf(text)}</p>\n`);
+  return html`${greets ? undefined : paragraphs([greeting])}${ownWords}`;
 }
 
 function paragraphs(texts: readonly string[]): Html {
-  const broken = (text: string) => text.split('\n').map((line, n) => html`${n > 0 ? html`<br>` : undefined}${line}`);
-  return html`${texts.map((text) => html`<p style="${P}">${broken(text)}</p>\n`)}`;
+  return html`${texts.map((text) => html`<p style="${P}">${linesOf(text)}</p>\n`)}`;
+}
+
+function linesOf(text: string): Html[] {
+  return text.split('\n').map((line, n) => html`${n > 0 ? html`<br>` : undefined}${line}`);
 }
 
 /** The cell has the colour too, for programs that ignore the padding of links. */

@@ -149,6 +149,7 @@ describe('the layout', () => {
         html,
         /<img src="https:\/\/id\.example\.org\/logo\.png" alt="Acme &amp; Söhne" width="120" height="40"/,
       );
+      assert.doesNotMatch(html, /<img [^>]*[";]width:\d/, 'without pictures, the name is as wide as it is');
       assert.match(html, /\.button\{background:#7ee2a0!important;color:#00210b!important\}/, subject);
       assert.match(html, /border-radius:4px/);
       assert.ok(html.includes('We moved to a new sign-in page &lt;today&gt;.'), subject);
@@ -181,6 +182,8 @@ describe('the layout', () => {
       moved.html,
       />Hello Ann Example,<\/p>\n<p [^>]*>We have moved\.<br>Welcome!<\/p>\n<p [^>]*>The team<\/p>\n<p [^>]*>Your user name is ann\./,
     );
+    const arabic = renderMail(initialise, own(['لقد غيّرنا نظامنا.'])).html;
+    assert.match(arabic, /<p dir="auto" style="[^"]*;text-align:start">لقد غيّرنا نظامنا\.<\/p>/, 'runs from the right');
     const greeting = own(['Dear Ann,', 'Your name is ann.'], { greets: true, namesUser: true });
     const greeted = renderMail(initialise, greeting);
     assert.match(greeted.text, /^Dear Ann,\n\nYour name is ann\.\n\nPlease choose a password to get started\.\n\n/);
