@@ -232,7 +232,7 @@ function textOf({ path }: Owner, name: TextField, value: string, refusal: Refusa
   const about = { name, wrong: refusal?.wrong(name) };
   const mail = name.slice('texts.'.length);
   return html`<div class="field"><label for="${name}">${TEXTS.labels[name]}</label>
-<textarea id="${name}" name="${name}" rows="4" maxlength="2000" data-mail="${mail}"${described(about)}>${value}</textarea>
+<textarea id="${name}" name="${name}" rows="4" maxlength="2000" dir="auto" data-mail="${mail}"${described(about)}>${value}</textarea>
 ${remarks(about)}<button class="quiet small without-script" type="submit" name="step" value="preview.${mail}" formaction="${path}#${PREVIEWS}">${TEXTS.showMail}<span class="sr">: ${TEXTS.labels[name]}</span></button></div>`;
 }
 

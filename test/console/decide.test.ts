@@ -324,7 +324,7 @@ test('it answers in the order in which a careful manager asks, with the command 
     ],
     'The same on the command line',
   ]);
-  assert.match(page, /<strong>40<\/strong> Acme Shop /);
+  assert.match(page, /<strong>40<\/strong> <bdi>Acme Shop<\/bdi> /);
   assert.match(page, /2 users are inactive, and stay so after the import.*3 records are left out: A deleted user\./s);
   assert.match(page, /Between 20 s and 1 min 20 s.*The check read 2 users per second/s);
   assert.match(page, /For 365 days after its end, an undo removes the 40 users/);
@@ -344,8 +344,14 @@ test('the mails are shown with their sender, and it is said in red why they woul
   const pageWith = (mailing: object) => pageOf(COUNTS, { check, mailing: { ...MAILING, ...MAILS, ...mailing } });
   const page = pageWith({});
   assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*<dd>3 days</s);
-  assert.match(page, /<summary>Preview: Set it up <span class="soft small">English, 3 users<\/span><\/summary>/);
-  assert.match(page, /<summary>Preview: Einladung <span class="soft small">German, 1 user<\/span><\/summary>/);
+  assert.match(
+    page,
+    /<summary>Preview: <bdi>Set it up<\/bdi> <span class="soft small">English, 3 users<\/span><\/summary>/,
+  );
+  assert.match(
+    page,
+    /<summary>Preview: <bdi>Einladung<\/bdi> <span class="soft small">German, 1 user<\/span><\/summary>/,
+  );
   assert.match(
     page,
     /<iframe class="mail" title="[^"]*: Einladung" src="\/console\/imports\/new\/7\/mails\/passkey\/de\?orgId=acme" sandbox="allow-popups allow-popups-to-escape-sandbox"/,
@@ -444,4 +450,17 @@ test('the mails are those of an organization that the person chooses, of a hundr
   assert.match(many, /1,900 more organizations have fewer mails/);
   assert.match(many, /role="alert">The import has no such organization\./);
   assert.doesNotMatch(pageWith({ orgs: orgs.slice(0, 1) }), /name="mailsOf"/);
+});
+
+test('a name or a subject that runs from the right turns nothing that is beside it', () => {
+  const name = 'شركة النور';
+  const check = { mailKinds: { initialisation: 6 }, orgs: [{ orgId: 'nur', counts: { succeeded: 6 } }] };
+  const orgs = [{ orgId: 'nur', name, mails: 6 }, ...MAILING.orgs];
+  const [mail] = MAILS.mails;
+  const mails = [{ ...mail, users: 6, language: 'ar', subject: `${name}: إعداد حسابك` }];
+  const orgNames = new Map([['nur', name]]);
+  const page = pageOf(COUNTS, { check, orgNames, mailing: { ...MAILING, orgId: 'nur', orgs, mails } });
+  assert.match(page, /<strong>6<\/strong> <bdi>شركة النور<\/bdi> <span[^>]*>nur</);
+  assert.match(page, /<option value="nur" selected>\u2068شركة النور\u2069: 6 mails</);
+  assert.match(page, /<bdi>شركة النور: إعداد حسابك<\/bdi> <span[^>]*>Arabic, 6 users</);
 });

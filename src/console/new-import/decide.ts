@@ -141,7 +141,7 @@ function sameFiles(frame: Frame, view: DecideView): Html | undefined {
 function organizations({ check: { orgs }, orgNames }: DecideView): Html {
   const items = orgs.map(
     ({ orgId, counts }) =>
-      html`<strong>${count(counts.succeeded)}</strong> ${orgNames.get(orgId) ?? orgId} <span class="soft small mono">${orgId}</span>`,
+      html`<strong>${count(counts.succeeded)}</strong> <bdi>${orgNames.get(orgId) ?? orgId}</bdi> <span class="soft small mono">${orgId}</span>`,
   );
   return html`<section class="card" aria-labelledby="into"><h2 id="into">${OUTLOOK.organization}</h2>${list(items, 'plain')}</section>`;
 }

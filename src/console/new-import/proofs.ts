@@ -105,7 +105,7 @@ function ofOrganization(
   if (orgs.length < 2) return undefined;
   const isListed = orgs.some((org) => org.orgId === orgId);
   const listed = orgs.map(({ orgId: id, name, mails }): Choice => {
-    return [id, MAILING.ofOrganization(name || id, mails, count(mails))];
+    return [id, MAILING.ofOrganization(isolated(name || id), mails, count(mails))];
   });
   const other = field({
     name: MAILS_OF_ID,
@@ -118,6 +118,11 @@ function ofOrganization(
   return html`<form method="get" action="${frame.consoleUrl(stepPath(frame.importId, 'decide'))}#mails">
 ${hidden(Object.fromEntries(new URLSearchParams(frame.query)))}${notice(problem, 'bad')}<div class="field">${selectField(MAILING.organization, MAILS_OF, listed, orgId)}</div>
 ${moreOrgs > 0 ? other : undefined}<button class="quiet">${MAILING.show}</button></form>`;
+}
+
+/** A name in text without markup: one that is read from the right would turn the number beside it. */
+function isolated(name: string): string {
+  return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 /** The mails of the organization that was chosen, or of another one and why. */
@@ -140,7 +145,7 @@ function preview({ consoleUrl, importId }: Frame, orgId: string | undefined, mai
   const { kind, language, users = 0, subject, text: body } = mail;
   const name = new Intl.DisplayNames(consoleLanguage(), { type: 'language' }).of(language) ?? language;
   const src = consoleUrl(`/imports/new/${importId}/${MAIL_PATH}/${kind}/${language}${queryOf({ orgId })}`);
-  return html`<details><summary>${MAILING.preview} ${subject} <span class="soft small">${MAILING.users(name, users, count(users))}</span></summary>
+  return html`<details><summary>${MAILING.preview} <bdi>${subject}</bdi> <span class="soft small">${MAILING.users(name, users, count(users))}</span></summary>
 ${mailFrame(`${MAILING.asHtml}: ${subject}`, src)}<details><summary>${MAILING.asText}</summary><pre class="mail" tabindex="0" lang="${language}">${body}</pre></details></details>`;
 }
 
