@@ -123,7 +123,10 @@ describe('the list of imports', () => {
     for (const { name } of SOURCES) {
       const { status, text } = await admin.get(`/console/guides/${name}`);
       assert.equal(status, 200, name);
-      assert.match(text, /<h1>(?:Export from )?[^<]+<\/h1>.*<(?:p|h2 id="[\w-]+")>/s, name);
+      const title = ['csv', 'ndjson'].includes(name) ? /<h1>(?:CSV|NDJSON)/ : /<h1>Export from /;
+      assert.match(text, title, name);
+      assert.match(text, /<\/h1>.*<(?:p|h2 id="[\w-]+")>/s, name);
+      assert.match(text, /href="\/console\/imports" aria-current="page">Imports</, name);
       assert.doesNotMatch(text, /\]\(|<p>\|/, `${name}: Markdown that is not read`);
       // On a phone, each cell names its column.
       assert.doesNotMatch(text, /<td>/, name);

@@ -23,6 +23,7 @@ import {
   time,
 } from '../shell/blocks.ts';
 import { AGAIN, OUTLOOK } from '../texts/decide.ts';
+import { FIX } from '../texts/fix.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf, type Tried } from './frame.ts';

@@ -221,7 +221,7 @@ export function clock(iso: string): string {
   return iso.slice(11, 19);
 }
 
-/** The name of a system that users come from, as people write it. */
+/** The name of the source that users come from, as people write it. */
 export function sourceTitle(source: string): string {
   return ownValue(GUIDES.own, source) ?? SOURCES.find(({ name }) => name === source)?.title ?? source;
 }

@@ -92,7 +92,9 @@ function bar(
   entries: readonly NavigationEntry[],
   name: string,
 ): Html {
-  const isHere = (path: string) => req.path === `/console${path}` || req.path.startsWith(`/console${path}/`);
+  // The guides are part of the imports.
+  const at = req.path.replace(/^\/console\/guides\//, '/console/imports/guides/');
+  const isHere = (path: string) => at === `/console${path}` || at.startsWith(`/console${path}/`);
   return html`<button type="button" class="menu-button quiet small" popovertarget="menu">${FRAME.menu}</button>
 <div class="menu" id="menu" popover><nav aria-label="${FRAME.navigation}">
 ${entries.map(
