@@ -95,13 +95,15 @@ const BREAKS_IN_WORD = /(?<![\p{L}\p{N}-])[\p{L}\p{N}]{1,3}-\p{L}|\p{L}-\p{L}{1,
  * that shows them.
  */
 const BREAKS_AFTER_NUMBER = /[\d#] \p{L}/u;
+/** Lines would break within the number of a telephone. */
+const BREAKS_IN_NUMBER = /\+\d[\d\u00a0]* \d/;
 
 for (const language of LANGUAGES) {
   test(`${language} has its own punctuation, and no ending in brackets`, () => {
     const wrong = ([key, text]: [string, string]) =>
       key !== 'text.from' &&
-      textsOf(text).some(
-        (piece) => TWO_GENDERS.test(piece) || BREAKS_IN_WORD.test(piece) || FOREIGN_MARKS[language]?.test(piece),
+      textsOf(text).some((piece) =>
+        [TWO_GENDERS, BREAKS_IN_WORD, BREAKS_IN_NUMBER, FOREIGN_MARKS[language]].some((mark) => mark?.test(piece)),
       );
     assert.deepEqual([...catalogue(language)].filter(wrong), []);
   });

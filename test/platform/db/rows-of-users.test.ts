@@ -53,8 +53,8 @@ describe('the rows of users', () => {
 
   it('are in these tables', async () => {
     const { rows } = await pool.query(
-      `select table_name as name from information_schema.columns
-       where table_schema = 'public' and column_name = 'user_id' order by 1`,
+      `select table_name as name from information_schema.columns join information_schema.tables t using (table_schema, table_name)
+       where table_schema = 'public' and t.table_type = 'BASE TABLE' and column_name = 'user_id' order by 1`,
     );
     const names = rows.map(({ name }) => name);
     assert.deepEqual(names, [...Object.keys(ROWS), ...NAME_ONLY].sort());
