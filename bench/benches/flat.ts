@@ -4,13 +4,10 @@
  * embedded PostgreSQL, `flat-distribution` the one of the machine's distribution with its default settings.
  *
  * The body is generated while it is sent. Checkpoints are those that ended in PostgreSQL (pg_stat_checkpointer, before
- * version 17 pg_stat_bgwriter), the disk is that of the database without its log. The picture is an SVG file in the
- * temporary folder, whose name the notes have.
+ * version 17 pg_stat_bgwriter), the disk is that of the database without its log. The picture is an SVG, the key
+ * `picture` of the JSON line.
  * Ceiling: the users per second of the first tenth.
  */
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, counted, percentile, type Result, rounded, Skipped } from '../bench.ts';
 import { hasProc, memoryNow, type Roles } from '../machine/cpu.ts';
@@ -64,8 +61,7 @@ export async function flat(server: 'embedded' | 'distribution', context: Context
   const tenths = tenthRates(samples, users).map(Math.round);
   const [ceiling, value] = [tenths[0], tenths.at(-1)] as [number, number];
   const name = server === 'embedded' ? 'flat' : 'flat-distribution';
-  const picture = join(tmpdir(), `muster-${name}.svg`);
-  await writeFile(picture, drawn(`${users.toLocaleString('en')} users, PostgreSQL ${server}`, samples, looks));
+  const picture = drawn(`${users.toLocaleString('en')} users, ${server} PostgreSQL`, samples, looks);
   const last = looks.at(-1) as Look;
   const most = (role: string) => Math.max(...looks.map(({ memory }) => memory[role] ?? 0));
   const notes = [
@@ -73,7 +69,6 @@ export async function flat(server: 'embedded' | 'distribution', context: Context
     `tenths: ${tenths.join(', ')} users/s; ${Math.round(ms / 1000)} s in all, accepted after ${Math.round(acceptedMs / 1000)} s`,
     `${Math.round((last.disk * 1e6) / users)} bytes of the database and ${Math.round((last.log * 1e6) / users)} of the log a user; ${counted(last.checkpoints, 'checkpoint', 'checkpoints')}`,
     `most memory: API ${most('api')} MB, worker ${most('worker')} MB, Redis ${most('redis')} MB`,
-    `picture: ${picture}`,
   ];
   const extras = {
     users,
@@ -82,6 +77,7 @@ export async function flat(server: 'embedded' | 'distribution', context: Context
     seconds: rounded(ms / 1000, 1),
     usersPerSecondByTenth: tenths,
     looks,
+    picture,
   };
   return [{ name, value, unit: 'users/s', ceiling, ratio: rounded(value / ceiling, 3), notes, extras }];
 }

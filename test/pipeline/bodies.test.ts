@@ -175,7 +175,7 @@ onOneBackend('the body of a bulk import', async (t, backend) => {
     await service.imported(bulk(orgId, [entry('extras', { idps, metadata })]));
     const { rows } = await service.pool.query(
       `select convert_from(m.value, 'UTF8') as plan, l.idp_id, l.external_user_id, l.display_name
-       from user_metadata m join user_idp_links l using (user_id) where user_id = 'id-extras' and m.key = 'plan'`,
+       from metadata m join user_idp_links l using (user_id) where user_id = 'id-extras' and m.key = 'plan'`,
     );
     assert.deepEqual(rows, [{ plan: 'gold ✓', idp_id: 'google', external_user_id: 'ann@gmail', display_name: 'Ann' }]);
   });

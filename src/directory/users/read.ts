@@ -7,7 +7,6 @@ import type { MetadataEntry } from '../../contract/humans.ts';
 import { ACCESS_TOKEN_TYPES, type user as shownUser, stateName, type userV1 } from '../../contract/users.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import type { UserMetadata } from '../../platform/db/tables.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { loginNames, type User } from './store.ts';
 
@@ -59,8 +58,8 @@ export async function insertMetadata(db: Db, userId: string, entries: readonly M
 
 /** Metadata by key; values as padded base64. */
 export async function metadataOf(db: Db, userId: string): Promise<MetadataEntry[]> {
-  const { rows } = await db.query<Pick<UserMetadata, 'key' | 'value'>>(
-    'select key, value from user_metadata where user_id = $1 order by key',
+  const { rows } = await db.query<{ key: string; value: Buffer }>(
+    'select key, value from metadata where user_id = $1 order by key',
     [userId],
   );
   return rows.map(({ key, value }) => ({ key, value: value.toString('base64') }));

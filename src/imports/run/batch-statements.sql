@@ -15,6 +15,11 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
+    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+      select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
+        decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
+      from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
     -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -30,12 +35,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence, metadata)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
-    sequence
+    sequence, metadata
   from picked
   returning id, sequence
 ),
@@ -55,7 +60,7 @@ metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
   from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
-  where p.extras is not null
+  where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
@@ -186,6 +191,11 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
+    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+      select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
+        decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
+      from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
@@ -203,12 +213,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence, metadata)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
-    sequence
+    sequence, metadata
   from picked
   -- A deleted user of another organization keeps its id.
   where not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
@@ -231,7 +241,7 @@ metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
   from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
-  where p.extras is not null
+  where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
@@ -387,6 +397,11 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
+    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+      select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
+        decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
+      from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
@@ -405,12 +420,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence, metadata)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
-    sequence
+    sequence, metadata
   from picked
   where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
@@ -432,7 +447,7 @@ metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
   from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
-  where p.extras is not null
+  where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
@@ -598,6 +613,11 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
+    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+      select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
+        decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
+      from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
@@ -615,12 +635,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence, metadata)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
-    sequence
+    sequence, metadata
   from picked
   -- A deleted user of another organization keeps its id.
   where not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
@@ -643,7 +663,7 @@ metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
   from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
-  where p.extras is not null
+  where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (

@@ -105,7 +105,7 @@ function otpFactor(by: 'email' | 'sms') {
 const BELONGINGS = {
   metadata: {
     differs: `select p.ordinal ${METADATA}
-      left join (select * from user_metadata where user_id = any($3::text[])) u
+      left join (select * from metadata where user_id = any($3::text[])) u
         on u.user_id = p.user_id and u.key = m.key
       where u.value is distinct from new_value`,
     put: `insert into user_metadata (user_id, key, value) select p.user_id, m.key, new_value ${METADATA}

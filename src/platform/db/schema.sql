@@ -830,6 +830,7 @@ create table users (
   without_mail_codes boolean not null default false,
   claimed_at timestamp with time zone,
   phoned_at timestamp with time zone,
+  metadata jsonb,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED

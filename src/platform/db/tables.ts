@@ -343,7 +343,7 @@ export interface Users {
   machine_description: string | null; access_token_type: number; import_id: string | null; sequence: string;
   created_at: Date; changed_at: Date; secret_hash: Buffer | null; last_login_at: Date | null;
   rehashed_from: Buffer | null; attempts_since: Date | null; named_at: Date | null; addressed_at: Date | null;
-  without_mail_codes: boolean; claimed_at: Date | null; phoned_at: Date | null;
+  without_mail_codes: boolean; claimed_at: Date | null; phoned_at: Date | null; metadata: unknown | null;
 }
 
 export interface WebauthnChallenges {

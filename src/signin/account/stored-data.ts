@@ -98,7 +98,7 @@ const METADATA_PAGE = 20;
 async function* metadata(db: Db, userId: string): AsyncIterable<unknown> {
   for (let after = ''; ; ) {
     const { rows } = await db.query<{ key: string; value: Buffer }>(
-      `select key, value from user_metadata where user_id = $1 and key > $2 order by key limit ${METADATA_PAGE}`,
+      `select key, value from metadata where user_id = $1 and key > $2 order by key limit ${METADATA_PAGE}`,
       [userId, after],
     );
     for (const { key, value } of rows) yield { key, value: value.toString('base64'), text: textOf(value) };

@@ -126,7 +126,7 @@ function fieldsOf(user: User): Record<UserSource, string | null | undefined> {
 
 async function metadataOf(db: Db, userId: string, keys?: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await db.query<{ key: string; value: Buffer }>(
-    'select key, value from user_metadata where user_id = $1 and ($2::text[] is null or key = any($2)) order by key',
+    'select key, value from metadata where user_id = $1 and ($2::text[] is null or key = any($2)) order by key',
     [userId, keys ?? null],
   );
   return new Map(rows.map(({ key, value }) => [key, value.toString('utf8')]));

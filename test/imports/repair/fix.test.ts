@@ -163,7 +163,7 @@ describe('the failed users of an import', () => {
     assert.equal(now.state, 'IMPORT_STATE_SUCCEEDED');
     const { rows } = await pool.query(
       `select u.user_name, u.password_hash, m.key, t.user_id is not null as totp from users u
-       join user_metadata m on m.user_id = u.id left join user_totp t on t.user_id = u.id where u.id = $1`,
+       join metadata m on m.user_id = u.id left join user_totp t on t.user_id = u.id where u.id = $1`,
       [name('other-id')],
     );
     assert.deepEqual(rows, [{ user_name: name('another'), password_hash: HASH, key: 'plan', totp: true }]);

@@ -142,9 +142,7 @@ describe('an import that updates existing users', () => {
       ['user.human.updated', 'admin', 'org', { importId, changed }],
     );
     assert.deepEqual(now.changed_at, events[0].created_at);
-    const { rows } = await db.pool.query(
-      `select key, encode(value, 'base64') as value from user_metadata order by key`,
-    );
+    const { rows } = await db.pool.query(`select key, encode(value, 'base64') as value from metadata order by key`);
     assert.deepEqual(rows, [
       { key: 'plan', value: 'Qg==' },
       { key: 'seat', value: 'MQ==' },

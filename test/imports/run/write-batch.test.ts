@@ -89,6 +89,7 @@ describe('one batch', () => {
       named_at: null,
       attempts_since: null,
       import_id: importId,
+      metadata: null,
     });
     const { rows: events } = await db.pool.query('select * from history where sequence = $1', [sequence]);
     const { sequence: _, created_at: at, ...event } = events[0];
@@ -118,9 +119,7 @@ describe('one batch', () => {
       entry('empty', { metadata: [], idps: [] }),
     ]);
     assert.equal(await write(importId, [0, 1]), 2);
-    const { rows } = await db.pool.query(
-      `select key, encode(value, 'base64') as value from user_metadata order by key`,
-    );
+    const { rows } = await db.pool.query(`select key, encode(value, 'base64') as value from metadata order by key`);
     assert.deepEqual(rows, [
       { key: 'a\tb', value },
       { key: 'unpadded', value: 'QQ==' },
@@ -132,6 +131,36 @@ describe('one batch', () => {
       { user_id: 'id-full', idp_id: 'google', id: '1', display_name: 'Ann' },
       { user_id: 'id-full', idp_id: 'google', id: '2', display_name: '' },
     ]);
+  });
+
+  it('keeps small metadata with the user and large metadata in rows, and a row counts before', async () => {
+    const large = Buffer.alloc(2000, 'x').toString('base64');
+    const importId = await acceptImport(db.pool, [
+      entry('small', { metadata: [{ key: 'plan', value: 'Z29sZA' }] }),
+      entry('large', {
+        metadata: [
+          { key: 'plan', value: 'Z29sZA' },
+          { key: 'note', value: large },
+        ],
+      }),
+    ]);
+    assert.equal(await write(importId, [0, 1]), 2);
+    const kept = await db.pool.query(`select id, metadata from users where id like 'id-%' order by id desc`);
+    assert.deepEqual(kept.rows, [
+      { id: 'id-small', metadata: { plan: 'Z29sZA==' } },
+      { id: 'id-large', metadata: null },
+    ]);
+    const metadata = () =>
+      db.pool.query(`select user_id as id, key, length(value) as bytes from metadata order by 1, 2`);
+    assert.deepEqual((await metadata()).rows, [
+      { id: 'id-large', key: 'note', bytes: 2000 },
+      { id: 'id-large', key: 'plan', bytes: 4 },
+      { id: 'id-small', key: 'plan', bytes: 4 },
+    ]);
+    await db.pool.query(`insert into user_metadata values ('id-small', 'plan', 'silver')`);
+    assert.deepEqual((await metadata()).rows.at(-1), { id: 'id-small', key: 'plan', bytes: 6 });
+    await db.pool.query('delete from users');
+    assert.deepEqual((await metadata()).rows, []);
   });
 
   it('adds to the counts of the import and of each organization, and ends the import with its last item', async () => {

@@ -177,7 +177,7 @@ export function errorIdOf(item: Row | undefined): string | undefined {
 export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
   const { rows } = await pool.query(`select
     (select count(*)::int from users where kind = 'human') as users, (select count(*)::int from history where aggregate_type = 'user') as events,
-    (select count(*)::int from user_metadata) as metadata, (select count(*)::int from user_idp_links) as links,
+    (select count(*)::int from metadata) as metadata, (select count(*)::int from user_idp_links) as links,
     (select count(*)::int from codes) as codes, (select count(*)::int from mail_outbox) as mails`);
   return rows[0];
 }

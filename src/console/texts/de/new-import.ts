@@ -333,8 +333,7 @@ export const DECIDE = {
   users: 'Benutzer',
   examples: 'Beispiele',
   remedies: 'Abhilfe',
-  line: (row: string, earlier?: string) =>
-    earlier === undefined ? `Nr. ${row}` : `Nr. ${row}, wie Nr. ${earlier}`,
+  line: (row: string, earlier?: string) => (earlier === undefined ? `Nr. ${row}` : `Nr. ${row}, wie Nr. ${earlier}`),
   more: (count: number) => `${count} weitere Ursachen`,
   fixLater: 'Korrigieren Sie sie jetzt oder nach dem Start: Benutzer, die fehlschlagen, halten die anderen nicht auf.',
   noFailures: 'Kein Benutzer wird fehlschlagen.',
