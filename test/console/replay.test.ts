@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { STEP_NAMES } from '../../src/console/new-import/frame.ts';
+import { REMEDIES } from '../../src/contract/remedies.ts';
 import { buildApp } from '../../src/start/app.ts';
 import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
@@ -39,9 +40,9 @@ const TWICE = [
   /\/(?:tokens|keys|limits|login|claims|branding)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
-  // What changed since is read, checked or corrected again.
-  /\/imports\/new\/\d+\/(?:options|check)$/,
-  /\/fix\//,
+  // What changed since is read or corrected again.
+  /\/imports\/new\/\d+\/options$/,
+  /\/fix\/[0-9a-f]{8}$/,
 ];
 
 describe('a form that is sent again', () => {
@@ -242,6 +243,42 @@ describe('a form that is sent again', () => {
     await replay(`/console/imports/${importId}/sign_in_mails`);
     await replay(`/console/imports/${importId}/retry`, { timeout: '30m' });
     await replay(`/console/imports/${importId}/undo`, { number: importId });
+  });
+
+  it('of each remedy for failed users', async () => {
+    const user = (name: string, more: object = {}) =>
+      entry(name, { email: { email: `${name}@form.example` }, ...more });
+    const users = [
+      user('r-first'),
+      user('r-brackets', { email: { email: ' <r-brackets@form.example> ' } }),
+      user('r-nowhere', { email: undefined }),
+      user('r-hash', { hashedPassword: { value: `$2e$10$${'x'.repeat(53)}` } }),
+      user('r-long', { profile: { firstName: 'Long'.repeat(60), lastName: 'Form' } }),
+      user('r-first'),
+      user('r-named', { userName: 'r-first' }),
+    ];
+    const seen = new Set<string>();
+    for (const remedy of REMEDIES) {
+      const { importId } = (await api.call('POST', '/admin/v1/import?mails=none', bulk(own.orgId, users))).body;
+      await done();
+      const { causes } = (await api.call('GET', `/admin/v1/imports/${importId}/causes`)).body;
+      const helped = causes.find(({ remedies }: { remedies: string[] }) => remedies.includes(remedy));
+      if (helped) {
+        const domain = remedy === 'user-name-as-email' ? '?domain=made.example' : '';
+        await replay(`/console/imports/${importId}/fix/${helped.cause}/${remedy}${domain}`);
+        assert(
+          [...sent].some((path) => path.endsWith(`/${helped.cause}/${remedy}`)),
+          `${remedy} was sent`,
+        );
+        seen.add(remedy);
+      }
+      await api.call('POST', `/admin/v1/imports/${importId}/_undo`);
+      await done();
+    }
+    assert.deepEqual(
+      [...REMEDIES].filter((remedy) => !seen.has(remedy)),
+      [],
+    );
   });
 
   it('of what is gone meanwhile says so, and does nothing', async () => {

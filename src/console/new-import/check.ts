@@ -37,11 +37,11 @@ function partOf(frame: Frame, { result, plan }: CheckView): Part {
   if (state === 'IMPORT_STATE_CONVERTING') return reading(result);
   if (state === 'IMPORT_STATE_CHECKING') return checking(result);
   if (!isReadable(result)) return arriving(frame, result);
-  if (!isConverted(plan, draft)) return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
+  if (!isConverted(plan, draft)) return byItself(frame, html`<p>${CHECK.uploaded}</p>`, 'read');
   if (state === 'IMPORT_STATE_UNREADABLE') return unreadable(frame, error?.message ?? '');
-  if (state === 'IMPORT_STATE_UPLOADING') return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
+  if (state === 'IMPORT_STATE_UPLOADING') return byItself(frame, html`<p>${CHECK.uploaded}</p>`, 'read');
   if (error) return refused(frame, { id: errorIdOf(error), message: error.message });
-  if (!isChecked(plan, result)) return byItself(frame, html`<p>${CHECK.ready(count(counts.total))}</p>`, CHECK.check);
+  if (!isChecked(plan, result)) return byItself(frame, html`<p>${CHECK.ready(count(counts.total))}</p>`, 'check');
   return checked(frame, result);
 }
 
@@ -87,12 +87,14 @@ function textOf(result: Draft): string | undefined {
 }
 
 /** A button that needs no decision: scripts press it. */
-function byItself(frame: Frame, content: Html, text: string): Part {
-  return { content, next: html`<send-form>${form(frame, text)}</send-form>` };
+function byItself(frame: Frame, content: Html, part: 'read' | 'check'): Part {
+  const text = part === 'read' ? CHECK.begin : CHECK.check;
+  return { content, next: html`<send-form>${form(frame, text, part)}</send-form>` };
 }
 
-function form(frame: Frame, text: string): Html {
-  return html`<form method="post" action="${hrefOf(frame, 'check')}"><button>${text}</button></form>`;
+/** @param part what the button does once; without it, the files are read or the users checked, and again if need be */
+function form(frame: Frame, text: string, part = ''): Html {
+  return html`<form method="post" action="${hrefOf(frame, 'check')}"><input type="hidden" name="part" value="${part}"><button>${text}</button></form>`;
 }
 
 function unreadable(frame: Frame, message: string): Part {

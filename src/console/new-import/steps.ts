@@ -233,8 +233,13 @@ export const ACTS: Record<StepName, Act> = {
     if (!isReadable(result)) return to(on, 'check', plan);
     if (result.state === 'IMPORT_STATE_CONVERTING' || result.state === 'IMPORT_STATE_CHECKING')
       return to(on, 'check', plan);
+    // Another tab may have done it already.
+    const part = text(req.body, 'part');
+    const isRead = isReady && isConverted(plan, draft);
+    if ((part === 'read' && isRead) || (part === 'check' && isRead && isChecked(plan, result)))
+      return to(on, 'check', plan);
     const headers = pepperHeaders(req.body);
-    if (!isReady || !isConverted(plan, draft) || headers)
+    if (!isRead || headers)
       await api.call('convertImport', importOf(req), { body: conversionOf(plan), headers: headers ?? {} });
     else {
       const { onExisting, mails, enterpriseMailCodes } = plan;
