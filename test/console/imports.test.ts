@@ -183,7 +183,7 @@ function screens(backend: Queue): void {
     await page.getByRole('link', { name: 'No password: mail a link' }).click();
     await page.getByText('1 will be corrected.').waitFor();
     found.push(...(await findingsOf(page, 'fix-remedy')));
-    assert.deepEqual(await page.locator('tbody tr > *').allTextContents(), ['y', 'a hash of $2e$', '–']);
+    assert.deepEqual(await page.locator('tbody tr > *').allTextContents(), ['yno. 25 · id-y', 'a hash of $2e$', '–']);
     assert(!(await page.content()).includes('nothing'), 'no hash is shown');
     await page.getByRole('button', { name: 'Apply to 1' }).click();
     await page.getByRole('link', { name: 'Send 2 again' }).click();
