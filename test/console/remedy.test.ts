@@ -45,7 +45,7 @@ test('users of an example are told apart, and those who are left out have no val
   const out = [5, 85].map((index) => ({ ...user, index, userId: `a-${index}` }));
   const page = (remedy: Remedy, examples: object[]) =>
     pageOf(remedy, { changed: 2, unchanged: 0, next: null, examples } as unknown as FixAnswer);
-  assert.match(page('keep-first', out), /ann<div class="soft small">row 6 · a-5<.*row 86 · a-85<.*left out</s);
+  assert.match(page('keep-first', out), /ann<div class="soft small">no. 6 · a-5<.*no. 86 · a-85<.*left out</s);
   assert.doesNotMatch(page('keep-first', out), /Before/);
   const better = [{ ...out[0], field: 'user.userName', before: 'ann', after: 'ann@acme.example' }];
   assert.match(page('email-as-user-name', better), /data-label="Before">ann<.*data-label="After">ann@acme/s);
