@@ -13,7 +13,7 @@ const BROKEN_WORDS = `(() => {
     const { parentElement: around } = text;
     if (around.closest('code, pre, svg, .mono') || !around.checkVisibility()) continue;
     // For screen readers only.
-    if (around.closest('span, div, thead, caption')?.offsetWidth <= 1) continue;
+    if (around.closest('span, div, label, thead, caption')?.offsetWidth <= 1) continue;
     for (const { 0: token, index } of text.data.matchAll(/\\S+/gu)) {
       if (/[\\d@._/:=]./u.test(token)) continue;
       for (const word of token.matchAll(/\\p{L}{2,}/gu)) {
