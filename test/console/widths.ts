@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 /** A phone, a tablet upright, and a window beside another one. */
 const WIDTHS = [320, 800, 1024];
 
-/** Runs in the page. A word is of letters only, as ids and addresses may be broken anywhere, and words at their hyphens. */
+/** Runs in the page. A word is of letters only, as names of programs, ids and addresses may be
+ * broken anywhere, and words at their hyphens. */
 const BROKEN_WORDS = `(() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -15,7 +16,7 @@ const BROKEN_WORDS = `(() => {
     // For screen readers only.
     if (around.closest('span, div, label, thead, caption')?.offsetWidth <= 1) continue;
     for (const { 0: token, index } of text.data.matchAll(/\\S+/gu)) {
-      if (/[\\d@._/:=]./u.test(token)) continue;
+      if (/[\\d@._/:=].|\\p{Ll}\\p{Lu}/u.test(token)) continue;
       for (const word of token.matchAll(/\\p{L}{2,}/gu)) {
         const range = document.createRange();
         range.setStart(text, index + word.index);
