@@ -4,8 +4,10 @@ import type { Page } from 'playwright-core';
 /** A phone, a tablet upright, and a window beside another one. */
 const WIDTHS = [320, 800, 1024];
 
-/** Runs in the page. A word is of letters only, as names of programs, ids and addresses may be
- * broken anywhere, and words at their hyphens. */
+/**
+ * Runs in the page. A word is of letters only, as names of programs, ids and addresses may be broken anywhere, and words
+ * at their hyphens.
+ */
 const BROKEN_WORDS = `(() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
