@@ -22,8 +22,8 @@ export async function findLate(db: Db, sent: SentImport, rows: Rows): Promise<(P
   ];
 }
 
-const WRITTEN = `select unnest(coalesce(user_ids, array[aggregate_id])) as id from events e
-  where type in ('user.human.imported', 'user.human.updated') and payload ->> 'importId' = $1::text`;
+const WRITTEN = `select jsonb_array_elements_text(coalesce(payload -> 'userIds', jsonb_build_array(aggregate_id))) as id
+  from events e where type in ('user.human.imported', 'user.human.updated') and payload ->> 'importId' = $1::text`;
 
 async function committedWithin(db: Db, importId: string, from: number, until: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(

@@ -13,7 +13,7 @@ import { type Pool, transaction } from '../platform/db/pool.ts';
 import { SWEEP_ROWS } from '../platform/db/sweep.ts';
 
 /** SQL over `events`: an import wrote or removed the user, or the user changed themselves. */
-const OF_THE_MANY = `user_ids is not null or aggregate_type = 'user' and (editor = aggregate_id
+const OF_THE_MANY = `aggregate_type = 'users' or aggregate_type = 'user' and (editor = aggregate_id
   or type in ('user.human.imported', 'user.human.updated') or type = 'user.removed' and payload ? 'importId')`;
 
 /**

@@ -77,9 +77,9 @@ const PLANTS: Record<string, { plant(at: Planted): Promise<unknown>; found: stri
       await db.query(
         `with gone as (delete from events where sequence = (
            select min(sequence) from events where payload ->> 'importId' = $1::text) returning *)
-         insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids)
+         insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
          overriding system value
-         select sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids from gone`,
+         select sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload from gone`,
         [id],
       );
     },

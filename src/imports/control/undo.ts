@@ -76,8 +76,9 @@ removed as (
   delete from users u using judged j where j.kept is null and u.id = j.user_id returning u.id, u.org_id
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids)
-  select 'users', ($1::bigint)::text, org_id, 'user.removed', $4, $5, array_agg(id) from removed group by org_id
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', ($1::bigint)::text, org_id, 'user.removed', $4,
+    $5::jsonb || jsonb_build_object('userIds', jsonb_agg(id)) from removed group by org_id
 ),
 marked as (
   update import_items i set kept = ${keptOf('i.ordinal')},

@@ -49,12 +49,12 @@ imported as not materialized (
   select * from picked
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
-  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
-    array_agg(sequence)
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
+    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
   from imported
   group by org_id
-  returning user_ids
+  returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -132,7 +132,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
+    (select coalesce(sum(users), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -230,12 +230,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
-  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
-    array_agg(sequence)
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
+    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
   from imported
   group by org_id
-  returning user_ids
+  returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -313,7 +313,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
+    (select coalesce(sum(users), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -436,12 +436,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
-  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
-    array_agg(sequence)
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
+    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
   from imported
   group by org_id
-  returning user_ids
+  returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -519,7 +519,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
+    (select coalesce(sum(users), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
@@ -652,12 +652,12 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
-  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3, $4, array_agg(user_id),
-    array_agg(sequence)
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
+    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
   from imported
   group by org_id
-  returning user_ids
+  returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -735,7 +735,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
+    (select coalesce(sum(users), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)

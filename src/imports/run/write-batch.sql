@@ -81,12 +81,12 @@ imported as not materialized (
 -- end
 ),
 events_added as (
-  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, user_ids, user_sequences)
-  select 'users', (:importId::bigint)::text, org_id, 'user.human.imported', :editor, :payload, array_agg(user_id),
-    array_agg(sequence)
+  insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select 'users', (:importId::bigint)::text, org_id, 'user.human.imported', :editor,
+    :payload::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
   from imported
   group by org_id
-  returning user_ids
+  returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
@@ -164,7 +164,7 @@ mails_added as (
 written as materialized (
   select
     (select count(*)::int from created) as users,
-    (select coalesce(sum(cardinality(user_ids)), 0)::int from events_added) as events,
+    (select coalesce(sum(users), 0)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
     (select count(*)::int from totp_added) + (select count(*)::int from factors_added)

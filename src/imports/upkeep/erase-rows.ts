@@ -63,12 +63,15 @@ export function eraseEvents(db: Db, range: Range, { userId, tombstone, createdAt
     db,
     `update events set
        aggregate_id = case when aggregate_type = 'user' and aggregate_id = $3 then $4 else aggregate_id end,
-       user_ids = array_replace(user_ids, $3, $4),
        editor = case when editor = $3 then $4 else editor end,
-       payload = case when payload ->> 'userId' = $3 then jsonb_set(payload, '{userId}', to_jsonb($4::text))
+       payload = case
+         when payload ->> 'userId' = $3 then jsonb_set(payload, '{userId}', to_jsonb($4::text))
+         when payload -> 'userIds' ? $3 then jsonb_set(payload, '{userIds}', (
+           select jsonb_agg(case when id = $3 then $4 else id end order by n)
+           from jsonb_array_elements_text(payload -> 'userIds') with ordinality as u (id, n)))
          else payload end
      where ${IN_RANGE} and created_at <= $5
-       and (aggregate_type = 'user' and aggregate_id = $3 or $3 = any(user_ids) or editor = $3
+       and (aggregate_type = 'user' and aggregate_id = $3 or payload -> 'userIds' ? $3 or editor = $3
          or payload ->> 'userId' = $3)`,
     range,
     [userId, tombstone, createdAt],

@@ -77,7 +77,7 @@ export const TYPES_OF_VALUES: Readonly<Record<string, string>> = {
   uuid: 'string',
 };
 /** Of the elements of arrays, by their names in the catalog. */
-const ELEMENTS: Readonly<Record<string, string>> = { _text: 'string', _int4: 'number', _int8: 'string' };
+const ELEMENTS: Readonly<Record<string, string>> = { _text: 'string', _int4: 'number' };
 
 const LINE = 120;
 

@@ -131,8 +131,6 @@ create table events (
   type text not null,
   editor text collate "C" not null,
   payload jsonb,
-  user_ids text[] collate "C",
-  user_sequences bigint[],
   PRIMARY KEY (sequence)
 );
 

@@ -76,7 +76,7 @@ export interface Erasures {
 
 export interface Events {
   sequence: string; created_at: Date; aggregate_type: string; aggregate_id: string; resource_owner: string;
-  type: string; editor: string; payload: unknown | null; user_ids: string[] | null; user_sequences: string[] | null;
+  type: string; editor: string; payload: unknown | null;
 }
 
 export interface FirstSignIns {

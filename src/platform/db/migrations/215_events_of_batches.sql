@@ -1,15 +1,15 @@
--- One event of all users whom a batch wrote or removed: a row for each costs 180 bytes, and as many of the log, and says
--- no more. `aggregate_id` is the import then, and `user_sequences` are the numbers that the users who were written got.
--- Null: an event of one object.
-alter table events add column user_ids text[] collate "C", add column user_sequences bigint[];
-
--- The history with an event for each object.
+-- The history with an event for each object. A batch of an import writes one event of all its users, as a row for each
+-- costs 180 bytes, and as many of the log, and says no more: `aggregate_id` is the import then, and the payload has the ids
+-- as `userIds` and, of users who were written, the numbers that they got as `sequences`. It is in the payload, as a column
+-- more would lock the table, which every change of a user writes before or after the user.
 create view history as
   select sequence, created_at, aggregate_type, aggregate_id, resource_owner, type, editor, payload
-  from events where user_ids is null
+  from events where aggregate_type <> 'users'
   union all
-  select coalesce(u.sequence, e.sequence), created_at, 'user', u.id, resource_owner, type, editor, payload
-  from events e, unnest(user_ids, user_sequences) as u (id, sequence) where user_ids is not null;
+  select coalesce((payload -> 'sequences' ->> (u.n - 1)::int)::bigint, sequence), created_at, 'user', u.id, resource_owner,
+    type, editor, payload - '{userIds,sequences}'::text[]
+  from events, jsonb_array_elements_text(payload -> 'userIds') with ordinality as u (id, n)
+  where aggregate_type = 'users';
 
 -- As before, but without a lock on users that the transaction itself wrote, whom nobody else can delete. A very old row
 -- may have the number of this transaction by chance, but not its time.
