@@ -162,7 +162,7 @@ function drawn(title: string, samples: Sample[], looks: Look[]): string {
     );
     const drawnCurves = curves.map(([label, points], i) => {
       const path = points.map(([ms, value]) => `${x(ms)},${y(value)}`).join(' ');
-      const text = `<text x="${LEFT + 10 + i * 110}" y="${top - 6}" style="fill:${COLORS[i]}">${label || what}${label ? ` (${what})` : ''}</text>`;
+      const text = `<text x="${LEFT + 10 + i * 170}" y="${top - 6}" style="fill:${COLORS[i]}">${label || what}${label ? ` (${what})` : ''}</text>`;
       return `<polyline class="curve" stroke="${COLORS[i]}" points="${path}"/>${text}`;
     });
     return [...grid, ...drawnCurves];
