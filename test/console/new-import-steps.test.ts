@@ -102,7 +102,7 @@ describe('a step of a new import', () => {
     }
   });
 
-  it('leads to the files while there is none of users', async () => {
+  it('leads to the files while no file has users', async () => {
     const none = checkOf('UPLOADING', { draft: { files: [], orgId: '' } });
     assert.match(none, /There is no file of users yet\..*<a class="button" href="[^"]*\/7\/files">Add files</s);
     const importId = await newDraft(api);

@@ -15,7 +15,8 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
+    -- a key that is given twice fails there.
     case when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
@@ -191,7 +192,8 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
+    -- a key that is given twice fails there.
     case when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
@@ -397,7 +399,8 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
+    -- a key that is given twice fails there.
     case when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
@@ -613,7 +616,8 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Else it gets rows of its own, and values of half a megabyte do not make the row of the user large.
+    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
+    -- a key that is given twice fails there.
     case when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end

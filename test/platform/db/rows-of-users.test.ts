@@ -51,6 +51,19 @@ describe('the rows of users', () => {
   const usersIn = async (table: string): Promise<string[]> =>
     (await pool.query(`select user_id as id from ${table} order by 1`)).rows.map(({ id }) => id);
 
+  it('lock their user, unless the same transaction wrote the user', async () => {
+    const isLocked = async () => (await pool.query(`select xmax::text <> '0' as yes from users`)).rows[0].yes;
+    await pool.query(
+      `with new as (
+         insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
+         values ('own', 'org', 'human', 'active', 'own', 'own', 1) returning id)
+       insert into user_metadata (user_id, key, value) select id, 'k', 'v' from new`,
+    );
+    assert.equal(await isLocked(), false);
+    await pool.query(`insert into user_metadata (user_id, key, value) values ('own', 'other', 'v')`);
+    assert.equal(await isLocked(), true);
+  });
+
   it('are in these tables', async () => {
     const { rows } = await pool.query(
       `select table_name as name from information_schema.columns join information_schema.tables t using (table_schema, table_name)
