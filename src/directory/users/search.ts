@@ -140,16 +140,22 @@ function selective(query: UserQuery, parameter: Parameter, orgIds: readonly stri
   return inUserIdsQuery ? [`u.id = any(${parameter(inUserIdsQuery.userIds)}::text[])`] : [];
 }
 
-/** The words of a name, as the index `users_name_words` has them. @param name SQL */
+/**
+ * The words of a name, as the index `users_words` has them. Most names have only spaces between their words; those are
+ * split at once, as each user that an import writes pays for it.
+ * @param name SQL
+ */
 function wordsOf(name: string): string {
   const spaced = `translate(lower(${name}), '-.,;:''’"()[]/\\_@+&|', '                   ')`;
-  return `array_to_tsvector(array_remove(string_to_array(${spaced}, ' '), ''))`;
+  return `case when ${name} collate "C" ~ '(^| )( |$)|[-.,;:''’"()\\[\\]/\\\\_@+&|]'
+    then array_to_tsvector(array_remove(string_to_array(${spaced}, ' '), ''))
+    else array_to_tsvector(string_to_array(lower(${name}), ' ')) end`;
 }
 
 /** SQL: each word of the text begins a word of the name. None of the signs that end a word has a meaning in a tsquery. */
 function wordsBegin(text: string): string {
   const words = `unnest(tsvector_to_array(${wordsOf(`${text}::text`)})) as t (word)`;
-  return `${wordsOf('u.display_name')} @@ (select string_agg(quote_literal(word) || ':*', ' & ') from ${words})::tsquery`;
+  return `(${wordsOf('u.display_name')}) @@ (select string_agg(quote_literal(word) || ':*', ' & ') from ${words})::tsquery`;
 }
 
 /** Compared by the database, whose index has the words of names; the beginning of a word is true for few users. */

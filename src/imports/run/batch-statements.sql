@@ -30,7 +30,6 @@ with picked as materialized (
     join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending'
     and i.password_sealed is null
-  order by i.ordinal
 ),
 created as (
   insert into users (
@@ -43,31 +42,39 @@ created as (
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
     sequence, metadata
   from picked
-  returning id, sequence
+  returning 1
 ),
 -- The picked items of the users that were created. Each use of it becomes a part of the query around it.
 imported as not materialized (
   select * from picked
 ),
+-- What few users have is looked for once.
+rare as materialized (
+  select user_id, metadata, extras, totp_sealed, is_factor_lost
+  from imported where extras is not null or totp_sealed is not null or is_factor_lost
+),
 events_added as (
+  -- A row that is longer than 2 kB would be compressed (PostgreSQL, TOAST), which takes longer than to write the batch's
+  -- events in rows of up to 32 users.
   insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
-    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
+    $4::jsonb || jsonb_build_object('userIds', to_jsonb(array_agg(user_id)),
+      'sequences', to_jsonb(array_agg(sequence)))
   from imported
-  group by org_id
+  group by org_id, ordinal / 32
   returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  from rare p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from imported p,
+  from rare p,
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -75,11 +82,11 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, id, secret, name, confirmed_at)
   select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
-  from imported
+  from rare
   where totp_sealed is not null
   union all
   select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
-  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  from rare p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
   where p.extras is not null
   returning 1
 ),
@@ -88,7 +95,7 @@ factors_added as (
   select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
     case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
     coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
-  from imported
+  from rare
   where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
   returning 1
 ),
@@ -98,7 +105,7 @@ passkeys_added as (
     backed_up, passwordless)
   select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
     k.transports, k.name, k."backedUp", k.passwordless
-  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+  from rare p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
     handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
   where p.extras is not null
   order by 1
@@ -147,11 +154,12 @@ settled as (
     nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null,
     email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null,
     totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
-  from imported p
+  -- `offset` keeps a copy of the whole row of each user out of the update, which PostgreSQL would check again with it.
+  from (select ordinal from imported offset 0) p
   where i.import_id = $1
     and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
     and i.ordinal = p.ordinal and i.state = 'pending'
-  returning i.org_index, i.state, i.ordinal, i.error
+  returning i.org_index, i.state
 ),
 per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
@@ -209,6 +217,7 @@ with picked as materialized (
     join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending'
     and i.password_sealed is null
+  -- The first of two items with the same user is written.
   order by i.ordinal
 ),
 created as (
@@ -231,25 +240,33 @@ created as (
 imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
+-- What few users have is looked for once.
+rare as materialized (
+  select user_id, metadata, extras, totp_sealed, is_factor_lost
+  from imported where extras is not null or totp_sealed is not null or is_factor_lost
+),
 events_added as (
+  -- A row that is longer than 2 kB would be compressed (PostgreSQL, TOAST), which takes longer than to write the batch's
+  -- events in rows of up to 32 users.
   insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
-    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
+    $4::jsonb || jsonb_build_object('userIds', to_jsonb(array_agg(user_id)),
+      'sequences', to_jsonb(array_agg(sequence)))
   from imported
-  group by org_id
+  group by org_id, ordinal / 32
   returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  from rare p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from imported p,
+  from rare p,
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -257,11 +274,11 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, id, secret, name, confirmed_at)
   select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
-  from imported
+  from rare
   where totp_sealed is not null
   union all
   select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
-  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  from rare p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
   where p.extras is not null
   returning 1
 ),
@@ -270,7 +287,7 @@ factors_added as (
   select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
     case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
     coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
-  from imported
+  from rare
   where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
   returning 1
 ),
@@ -280,7 +297,7 @@ passkeys_added as (
     backed_up, passwordless)
   select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
     k.transports, k.name, k."backedUp", k.passwordless
-  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+  from rare p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
     handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
   where p.extras is not null
   order by 1
@@ -417,6 +434,7 @@ with picked as materialized (
   where i.state = 'pending'
     -- An existing user needs no hash.
     and (i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)
+  -- The first of two items with the same user is written.
   order by i.ordinal
 ),
 created as (
@@ -438,25 +456,33 @@ created as (
 imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
+-- What few users have is looked for once.
+rare as materialized (
+  select user_id, metadata, extras, totp_sealed, is_factor_lost
+  from imported where extras is not null or totp_sealed is not null or is_factor_lost
+),
 events_added as (
+  -- A row that is longer than 2 kB would be compressed (PostgreSQL, TOAST), which takes longer than to write the batch's
+  -- events in rows of up to 32 users.
   insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
-    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
+    $4::jsonb || jsonb_build_object('userIds', to_jsonb(array_agg(user_id)),
+      'sequences', to_jsonb(array_agg(sequence)))
   from imported
-  group by org_id
+  group by org_id, ordinal / 32
   returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  from rare p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from imported p,
+  from rare p,
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -464,11 +490,11 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, id, secret, name, confirmed_at)
   select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
-  from imported
+  from rare
   where totp_sealed is not null
   union all
   select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
-  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  from rare p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
   where p.extras is not null
   returning 1
 ),
@@ -477,7 +503,7 @@ factors_added as (
   select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
     case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
     coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
-  from imported
+  from rare
   where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
   returning 1
 ),
@@ -487,7 +513,7 @@ passkeys_added as (
     backed_up, passwordless)
   select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
     k.transports, k.name, k."backedUp", k.passwordless
-  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+  from rare p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
     handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
   where p.extras is not null
   order by 1
@@ -633,6 +659,7 @@ with picked as materialized (
     join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending'
     and i.password_sealed is null
+  -- The first of two items with the same user is written.
   order by i.ordinal
 ),
 created as (
@@ -655,25 +682,33 @@ created as (
 imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 ),
+-- What few users have is looked for once.
+rare as materialized (
+  select user_id, metadata, extras, totp_sealed, is_factor_lost
+  from imported where extras is not null or totp_sealed is not null or is_factor_lost
+),
 events_added as (
+  -- A row that is longer than 2 kB would be compressed (PostgreSQL, TOAST), which takes longer than to write the batch's
+  -- events in rows of up to 32 users.
   insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select 'users', ($1::bigint)::text, org_id, 'user.human.imported', $3,
-    $4::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
+    $4::jsonb || jsonb_build_object('userIds', to_jsonb(array_agg(user_id)),
+      'sequences', to_jsonb(array_agg(sequence)))
   from imported
-  group by org_id
+  group by org_id, ordinal / 32
   returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  from rare p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from imported p,
+  from rare p,
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -681,11 +716,11 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, id, secret, name, confirmed_at)
   select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
-  from imported
+  from rare
   where totp_sealed is not null
   union all
   select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
-  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  from rare p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
   where p.extras is not null
   returning 1
 ),
@@ -694,7 +729,7 @@ factors_added as (
   select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
     case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
     coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
-  from imported
+  from rare
   where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
   returning 1
 ),
@@ -704,7 +739,7 @@ passkeys_added as (
     backed_up, passwordless)
   select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
     k.transports, k.name, k."backedUp", k.passwordless
-  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+  from rare p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
     handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
   where p.extras is not null
   order by 1
@@ -753,11 +788,12 @@ settled as (
     nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null,
     email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null,
     totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
-  from imported p
+  -- `offset` keeps a copy of the whole row of each user out of the update, which PostgreSQL would check again with it.
+  from (select ordinal from imported offset 0) p
   where i.import_id = $1
     and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
     and i.ordinal = p.ordinal and i.state = 'pending'
-  returning i.org_index, i.state, i.ordinal, i.error
+  returning i.org_index, i.state
 ),
 per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,

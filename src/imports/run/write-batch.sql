@@ -50,7 +50,10 @@ with picked as materialized (
     -- An existing user needs no hash.
     and (i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)
 -- end
+-- if fail, skip, update
+  -- The first of two items with the same user is written.
   order by i.ordinal
+-- end
 ),
 created as (
   insert into users (
@@ -71,7 +74,11 @@ created as (
   where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
 -- end
+-- if optimistic
+  returning 1
+-- if fail, skip, update
   returning id, sequence
+-- end
 ),
 -- The picked items of the users that were created. Each use of it becomes a part of the query around it.
 imported as not materialized (
@@ -81,25 +88,33 @@ imported as not materialized (
   select p.* from picked p join created c on c.sequence = p.sequence
 -- end
 ),
+-- What few users have is looked for once.
+rare as materialized (
+  select user_id, metadata, extras, totp_sealed, is_factor_lost
+  from imported where extras is not null or totp_sealed is not null or is_factor_lost
+),
 events_added as (
+  -- A row that is longer than 2 kB would be compressed (PostgreSQL, TOAST), which takes longer than to write the batch's
+  -- events in rows of up to 32 users.
   insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select 'users', (:importId::bigint)::text, org_id, 'user.human.imported', :editor,
-    :payload::jsonb || jsonb_build_object('userIds', jsonb_agg(user_id), 'sequences', jsonb_agg(sequence))
+    :payload::jsonb || jsonb_build_object('userIds', to_jsonb(array_agg(user_id)),
+      'sequences', to_jsonb(array_agg(sequence)))
   from imported
-  group by org_id
+  group by org_id, ordinal / 32
   returning jsonb_array_length(payload -> 'userIds') as users
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  from rare p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null and p.metadata is null
   returning 1
 ),
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from imported p,
+  from rare p,
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -107,11 +122,11 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, id, secret, name, confirmed_at)
   select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
-  from imported
+  from rare
   where totp_sealed is not null
   union all
   select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
-  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  from rare p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
   where p.extras is not null
   returning 1
 ),
@@ -120,7 +135,7 @@ factors_added as (
   select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
     case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
     coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
-  from imported
+  from rare
   where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
   returning 1
 ),
@@ -130,7 +145,7 @@ passkeys_added as (
     backed_up, passwordless)
   select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
     k.transports, k.name, k."backedUp", k.passwordless
-  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+  from rare p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
     handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
   where p.extras is not null
   order by 1
@@ -186,7 +201,8 @@ settled as (
     nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null,
     email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null,
     totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
-  from imported p
+  -- `offset` keeps a copy of the whole row of each user out of the update, which PostgreSQL would check again with it.
+  from (select ordinal from imported offset 0) p
 -- if fail
     -- Success erases the payload; a conflict keeps it for a retry. No password and no entry is encrypted here.
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
@@ -249,7 +265,11 @@ settled as (
   where i.import_id = :importId
     and i.ordinal between (:ordinals::int[])[1] and (:ordinals::int[])[cardinality(:ordinals::int[])]
     and i.ordinal = p.ordinal and i.state = 'pending'
+-- if optimistic, update
+  returning i.org_index, i.state
+-- if fail, skip
   returning i.org_index, i.state, i.ordinal, i.error
+-- end
 ),
 -- if fail, skip
 -- Sorts the ordinals of each error, as sorting the errors with them takes longer; keeps `FIRST` of entries/outcome.ts.

@@ -1015,13 +1015,17 @@ CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, 
 
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
-CREATE INDEX users_name_words ON public.users USING gin (array_to_tsvector(array_remove(string_to_array(translate(lower(display_name), '-.,;:''’"()[]/\_@+&|'::text, '                   '::text), ' '::text), ''::text))) WHERE (display_name IS NOT NULL);
-
 CREATE INDEX users_number ON public.users USING btree (phone_key(phone), org_id) WHERE (phone_key(phone) IS NOT NULL);
 
 CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
+
+CREATE INDEX users_words ON public.users USING gin ((
+CASE
+    WHEN ((display_name COLLATE "C") ~ '(^| )( |$)|[-.,;:''’"()\[\]/\\_@+&|]'::text) THEN array_to_tsvector(array_remove(string_to_array(translate(lower(display_name), '-.,;:''’"()[]/\_@+&|'::text, '                   '::text), ' '::text), ''::text))
+    ELSE array_to_tsvector(string_to_array(lower(display_name), ' '::text))
+END)) WHERE (display_name IS NOT NULL);
 
 CREATE INDEX webauthn_challenges_expires ON public.webauthn_challenges USING btree (expires_at);
 
