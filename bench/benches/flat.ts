@@ -20,6 +20,8 @@ const DEFAULT_USERS = 10_000_000;
 /** Tenths of fewer users are meaningless. */
 const LEAST_USERS = 100;
 const TARGET = 0.95;
+/** Ten million users are 3 GB, more than an import may have by default. */
+const MAX_BYTES = 16 * 2 ** 30;
 const POLL_MS = 500;
 /** Reading the size of a database takes some milliseconds. */
 const LOOK_MS = 1000;
@@ -46,7 +48,7 @@ export async function flat(server: 'embedded' | 'distribution', context: Context
   const users = Math.max(LEAST_USERS, context.users ?? DEFAULT_USERS);
   const workers = Math.max(1, context.workers);
   const stores = await startStores(scope, { redis: true, ...(programs ? { programs } : {}) });
-  const service = await startService(scope, stores, workers);
+  const service = await startService(scope, stores, workers, { MAX_IMPORT_BYTES: String(MAX_BYTES) });
   await proveReady(service, users);
   say(`flat: an import of ${users} users`);
   let isOver = false;

@@ -25,6 +25,7 @@ import {
   programPaths,
 } from './cluster.ts';
 import {
+  freeSpace,
   isPostmasterOf,
   postmasterFile,
   type Supervised,
@@ -92,7 +93,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       clusterDir: cluster.dir,
       logFile: join(dataDir, 'postgres.log'),
       socketDir,
-      settings: { ...settingsFor(memory()), ...options.settings },
+      settings: { ...settingsFor(memory(), await freeSpace(dataDir)), ...options.settings },
       account,
       background: options.background,
     };
