@@ -33,9 +33,9 @@ const TAKEN_OVER = '1a0d503a6d3784e15825a5dbc249259e9c5ee5fe5b084cb9d3b91a1f6f72
 /** "MUST" as bytes: one process migrates. */
 const MIGRATING = 0x4d555354;
 /**
- * How long a statement of a migration waits for a lock, and others wait behind it. Who waits for a lock of the migration
- * may hold the one that it wants. PostgreSQL ends whoever looks for such a circle first, after a second (deadlock_timeout):
- * as the migration gives up long before, it is hardly ever a request.
+ * How long a statement of a migration waits for a lock, and others wait behind it. A request that waits for a lock of the
+ * migration may hold the lock that the migration wants: a deadlock. After a second (`deadlock_timeout`) PostgreSQL would
+ * end one of the two; the migration gives up long before, so that it is hardly ever the request.
  */
 const LOCK_MS = 250;
 const RETRY_MS = 1000;

@@ -292,9 +292,11 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * The settings for a machine or container with `memory` bytes and `disk` free bytes. Tables and indexes of a running import should stay in
- * shared buffers: a page that is evicted dirty is checksummed, written and read again many times. PostgreSQL's
- * documentation recommends a quarter of the memory; buffers that are not needed are never touched.
+ * The settings for a machine or container with `memory` bytes and `disk` free bytes.
+ *
+ * Tables and indexes of a running import should stay in shared buffers: a page that is evicted dirty is checksummed,
+ * written and read again many times. PostgreSQL's documentation recommends a quarter of the memory; buffers that are not
+ * needed are never touched.
  *
  * After a checkpoint, the first change of a page logs the whole page, which is 8 kB for each index in which the keys of
  * new users are spread. So a checkpoint brings the next one closer: with a log of 4 GB, ten million users had 39
