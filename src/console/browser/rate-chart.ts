@@ -1,6 +1,6 @@
 /**
  * `<rate-chart value="…">`: says the values of the interval below the pointer or the finger, and marks it, also when the
- * curve moves below a pointer that rests.
+ * curve moves below a pointer that rests, or `live.ts` puts a new drawing there.
  */
 
 /** As `valuesOf` of `imports/chart.ts` writes it. */
@@ -23,21 +23,25 @@ const CLOCK = new Intl.DateTimeFormat(language, {
   hourCycle: 'h23',
 });
 
+/** Where the pointer is in the drawing of the page; undefined: elsewhere. */
+let pointer: { clientX: number; clientY: number } | undefined;
+
 class RateChart extends HTMLElement {
-  /** Where the pointer is; undefined: elsewhere. */
-  #clientX: number | undefined;
   readonly #changes = new MutationObserver(() => this.#draw());
 
   connectedCallback(): void {
     const drawing = this.querySelector('svg') as SVGSVGElement;
     for (const type of ['pointermove', 'pointerdown', 'pointerleave'] as const) {
-      drawing.addEventListener(type, ({ clientX }) => {
-        this.#clientX = type === 'pointerleave' ? undefined : clientX;
+      drawing.addEventListener(type, ({ clientX, clientY }) => {
+        pointer = type === 'pointerleave' ? undefined : { clientX, clientY };
         this.#draw();
       });
     }
     const values = this.querySelector('[data-text="chart.values"]');
     if (values) this.#changes.observe(values, { childList: true, characterData: true, subtree: true });
+    // A drawing that was replaced has said nothing of a pointer that left.
+    if (pointer && !drawing.contains(document.elementFromPoint(pointer.clientX, pointer.clientY))) pointer = undefined;
+    this.#draw();
   }
 
   disconnectedCallback(): void {
@@ -45,12 +49,12 @@ class RateChart extends HTMLElement {
   }
 
   #draw(): void {
-    if (this.#clientX === undefined) {
+    if (!pointer) {
       this.#show('', '');
       return;
     }
     const { left, width } = (this.querySelector('svg') as SVGSVGElement).getBoundingClientRect();
-    const share = Math.min(1, Math.max(0, (this.#clientX - left) / width));
+    const share = Math.min(1, Math.max(0, (pointer.clientX - left) / width));
     const { begin, end, intervals } = this.#values();
     const at = begin + share * (end - begin);
     const interval = intervals.find((one) => at >= one.end - one.ms && at <= one.end);
