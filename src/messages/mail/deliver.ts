@@ -3,10 +3,10 @@
  * that run at the same time load their mails in one statement and commit their outcomes in one transaction.
  *
  * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same
- * Message-ID and the same bytes, unless the user or the organization was renamed, or got another language, in between. A process that froze sends
- * only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
- * (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the end of the data,
- * and the mail server kept the connection.
+ * Message-ID and the same bytes, unless the user or the organization was renamed, or got another language, in between. A
+ * process that froze sends only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice
+ * sends its mail once (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the
+ * end of the data, and the mail server kept the connection.
  *
  * On crash: between send and settle, the row is handed over again and the mail is sent again with the same Message-ID.
  */

@@ -208,10 +208,14 @@ export async function renewClaim(
   return rows[0]?.until;
 }
 
+/** A code whose lifetime began less than this ago keeps it, in milliseconds; so does one in its first tenth. */
+const FRESH_MS = 60 * 60_000;
+
 /**
- * Prepares held mails when they are released: their codes' lifetime starts now, and users who have since been
- * deactivated or locked get no mail. Users who have since verified the address or set a password have none left: the
- * change dropped it (codes.ts).
+ * Prepares held mails when they are released: their codes' lifetime starts now, unless it has just begun, and users who
+ * have since been deactivated or locked get no mail. A mail that is handed over again, as its first delivery was not
+ * recorded, names the same end of its link: it has the same bytes. Users who have since verified the address or set a
+ * password have none left: the change dropped it (codes.ts).
  * @param codeTtlMs how long the codes are valid from now on, in milliseconds
  */
 export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
@@ -229,8 +233,9 @@ export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: 
       );
     await db.query(
       `update codes c set expires_at = now() + $2 * interval '1 millisecond'
-       from mail_outbox m where m.id = any($1::bigint[]) and ${IS_UNSENT} and c.id = m.code_id`,
-      [mailIds, codeTtlMs],
+       from mail_outbox m where m.id = any($1::bigint[]) and ${IS_UNSENT} and c.id = m.code_id
+         and c.expires_at < now() + $3 * interval '1 millisecond'`,
+      [mailIds, codeTtlMs, codeTtlMs - Math.min(FRESH_MS, codeTtlMs / 10)],
     );
   });
 }

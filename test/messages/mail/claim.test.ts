@@ -150,6 +150,11 @@ describe('held mails', () => {
       [['good', true]],
     );
     assert.ok(jobs.some((job) => job.id === rows[0].id));
+    const end = async () => (await db.pool.query('select expires_at from codes order by id')).rows[0].expires_at;
+    const first = await end();
+    await db.pool.query('update mail_outbox set next_attempt_at = now()');
+    assert.equal(await relay(), 1, 'handed over again, as nobody has recorded its delivery');
+    assert.deepEqual(await end(), first, 'the same mail names the same end of its link');
     const { rows: imports } = await db.pool.query('select mails_due from imports where id = $1', [importId]);
     assert.equal(imports[0].mails_due, 1);
   });
