@@ -19,7 +19,7 @@ for (const [gigabytes, buffers] of [
 for (const [gigabytes, log] of [
   [0.25, '1024MB'],
   [30, '10240MB'],
-  [500, '16384MB'],
+  [500, '32768MB'],
 ] as const) {
   it(`has a log of ${log} at most with ${gigabytes} GB of free disk`, () => {
     assert.equal(settingsFor(8 * GB, gigabytes * GB).max_wal_size, log);
