@@ -98,8 +98,11 @@ function screens(backend: Queue): void {
     const drawing = one.locator('#chart svg');
     const said = one.getByText(/^\d\d:\d\d:\d\d · (?:\d\.\d|[\d,]+) users per second · \d+ users, \d failed$/);
     // What is above the chart may still change, and move it away.
-    const under = async () => (await drawing.hover()) ?? (await said.isVisible());
-    await waitFor(under, { what: 'the values below the pointer' });
+    const hovered = async () => {
+      await drawing.hover();
+      return said.isVisible();
+    };
+    await waitFor(hovered, { what: 'the values below the pointer' });
     // As a live update does: the curve is shorter, as the drawing is of a longer time. The pointer rests.
     const [mark, moved] = await drawing.evaluate(async (svg) => {
       const markOf = () => svg.querySelector('.pointer')?.getAttribute('d');

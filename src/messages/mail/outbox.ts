@@ -208,7 +208,7 @@ export async function renewClaim(
   return rows[0]?.until;
 }
 
-/** A code whose lifetime began less than this ago keeps it, in milliseconds; so does one in its first tenth. */
+/** A code keeps its lifetime for so long after its beginning, in milliseconds, but for a tenth of it at most. */
 const FRESH_MS = 60 * 60_000;
 
 /**
