@@ -27,8 +27,11 @@ import type { Condition } from '../src/platform/lifecycle.ts';
 import { type FreezeWatch, watchFreezes } from '../src/platform/timeouts.ts';
 import { LOOK_MS, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
 
-/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
-const CONCURRENCY = 32;
+/**
+ * Mails in progress in one process: so many more than SMTP connections that these always have one to send while others
+ * are loaded or recorded, a group at a time.
+ */
+const CONCURRENCY = 64;
 const WINDOW = 1000;
 /** With a rate limit, the queue holds the mails of this many seconds. */
 const WINDOW_SECONDS = 60;

@@ -293,7 +293,9 @@ function compose(
 ): ComposedMail {
   if (mail.address === null) throw new Incomplete('The user has no email address.');
   const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM, fromName };
-  return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
+  const composed = composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
+  // Somebody waits for a code; nobody does for one of the mails of an import.
+  return { ...composed, line: mail.import_id === null ? `organization ${mail.org_id}` : `import ${mail.import_id}` };
 }
 
 /**
@@ -381,14 +383,17 @@ async function loadGroup(db: Db, group: Asked[]): Promise<void> {
   }
 }
 
-/** Commits outcomes of mails in groups: outcomes that arrive during one commit go into the next one. */
+/**
+ * Commits outcomes of mails in groups, as a commit takes as long for one as for many: outcomes that arrive during one
+ * commit go into the next one.
+ */
 export interface BatchCommitter {
   /** @throws Error when the database refused the group after all retries */
   settle(outcome: MailOutcome): Promise<void>;
 }
 
 export interface BatchCommitterOptions {
-  /** How long the first outcome of a group waits for others, in milliseconds. */
+  /** How long a group waits for more outcomes, in milliseconds. */
   gatherMs?: number;
   /** Pauses before each retry of a group that the database refused, in milliseconds. */
   retryDelaysMs?: readonly number[];
@@ -415,8 +420,8 @@ export function openBatchCommitter(
   let running = false;
 
   async function run(): Promise<void> {
-    await sleep(gatherMs);
     while (waiting.length > 0) {
+      await sleep(gatherMs);
       const group = waiting;
       waiting = [];
       await commit(write, group, retryDelaysMs);

@@ -4,9 +4,10 @@
  * Guarantee: the same content gives the same bytes, including headers and boundaries, and an outbox row always has the
  * same Message-ID, so that providers recognise a second delivery as a duplicate.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { encode as base64, wrap as wrapBase64 } from 'nodemailer/lib/base64';
+import { foldLines } from 'nodemailer/lib/mime-funcs';
 import MimeNode from 'nodemailer/lib/mime-node';
 import { wrap as wrapQuoted } from 'nodemailer/lib/qp';
 import { harmless, type MailContent } from './layout.ts';
@@ -38,6 +39,8 @@ export interface ComposedMail {
   from: string;
   to: string;
   raw: Buffer;
+  /** Mails of one line wait for each other; a line with few mails does not wait behind those of another. */
+  line?: string;
 }
 
 export interface Addressing {
@@ -53,30 +56,81 @@ export interface Addressing {
 }
 
 /**
- * Turns the content of an email into a message. Joins the parts itself: nodemailer's `build` passes each part through
- * several streams, which takes most of the time.
+ * Turns the content of an email into a message. Joins the headers and the parts itself, and has nodemailer encode the
+ * values: its `build` passes each part through several streams, and its headers look at their names many times, which
+ * takes most of the time.
  * @throws Error when the addresses give no valid envelope
  */
 export function composeMail(address: Addressing, content: MailContent): ComposedMail {
-  const sender = addressparser(address.from, { flatten: true });
-  if (address.fromName !== undefined && sender[0]) sender[0].name = harmless(address.fromName);
-  const messageId = messageIdOf(address, sender[0]?.address ?? '');
-  const baseBoundary = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
-  const message = new MimeNode('multipart/alternative', { baseBoundary });
-  message.addHeader({ 'Auto-Submitted': 'auto-generated', 'Content-Language': content.language });
-  message.setHeader('from', sender);
-  message.setHeader('to', { name: harmless(address.toName), address: address.toAddress });
-  message.setHeader('subject', content.subject);
-  message.setHeader('message-id', messageId);
-  message.setHeader('date', address.createdAt);
-  const { from, to } = message.getEnvelope();
-  if (!from || to.length !== 1) throw new Error('The addresses of the email give no valid envelope.');
-  const headers = message.buildHeaders();
+  const from = senderOf(address.from, address.fromName);
+  const to = recipientOf(address);
+  if (!from.address || !to.address) throw new Error('The addresses of the email give no valid envelope.');
+  const messageId = messageIdOf(address, from.given);
+  const boundary = `--_NmP-${hash('sha256', messageId, 'hex').slice(0, 16)}-Part_1`;
+  const headers = [
+    'Auto-Submitted: auto-generated',
+    `Content-Language: ${content.language}`,
+    from.header,
+    to.header,
+    header('Subject', VALUES.encodeHeaderValue('Subject', content.subject)),
+    header('Message-ID', messageId),
+    `Date: ${address.createdAt.toUTCString().replace('GMT', '+0000')}`,
+    'MIME-Version: 1.0',
+    header('Content-Type', `multipart/alternative; boundary="${boundary}"`),
+  ];
   const text = readablePart(content.text) ?? textPart('text/plain', content.text);
-  const parts = [text, textPart('text/html', content.html)];
-  const body = parts.map((part) => `--${message.boundary}\r\n${part}`).join('\r\n');
-  const raw = Buffer.from(withCrlf(`${headers}\r\n\r\n${body}\r\n--${message.boundary}--\r\n`));
-  return { id: address.id, from, to: to[0] as string, raw };
+  const parts = [text, textPart('text/html', content.html)].map((part) => `--${boundary}\r\n${part}`);
+  const raw = withCrlf([...headers, '', ...parts, `--${boundary}--\r\n`].filter(isThere).join('\r\n'));
+  return { id: address.id, from: from.address, to: to.address, raw: Buffer.from(raw) };
+}
+
+/** Encodes values of headers; it has none of its own. */
+const VALUES = new MimeNode();
+
+/** A header, whose lines are broken where they may be (RFC 5322 section 2.2.3); undefined without a value. */
+function header(name: string, value: string): string | undefined {
+  return value.trim() === '' ? undefined : foldLines(`${name}: ${value}`, 76);
+}
+
+function isThere(line: string | undefined): line is string {
+  return line !== undefined;
+}
+
+/** An address of the envelope, and the header that names it. */
+interface Named {
+  address: string;
+  header: string | undefined;
+}
+
+interface Sender extends Named {
+  /** The address as the settings have it. */
+  given: string;
+}
+
+/** Organizations send many mails under one name. */
+const senders = new Map<string, Sender>();
+const MOST_SENDERS = 1000;
+
+function senderOf(from: string, name: string | undefined): Sender {
+  const key = JSON.stringify([from, name]);
+  const known = senders.get(key);
+  if (known) return known;
+  const parsed = addressparser(from, { flatten: true });
+  if (name !== undefined && parsed[0]) parsed[0].name = harmless(name);
+  const address = new MimeNode().setHeader('from', parsed).getEnvelope().from || '';
+  const value = VALUES.encodeHeaderValue('From', parsed);
+  const sender = { address, header: header('From', value), given: parsed[0]?.address ?? '' };
+  if (senders.size >= MOST_SENDERS) senders.clear();
+  senders.set(key, sender);
+  return sender;
+}
+
+function recipientOf({ toName, toAddress }: Addressing): Named {
+  // Without a name, an address that is not plain is in angle brackets, which it cannot contain.
+  const bare = VALUES.encodeHeaderValue('To', { name: '', address: toAddress });
+  const address = bare.startsWith('<') ? bare.slice(1, -1) : bare;
+  const name = harmless(toName);
+  return { address, header: header('To', name === '' ? bare : VALUES.encodeHeaderValue('To', { name, address })) };
 }
 
 /**
@@ -88,9 +142,9 @@ function messageIdOf({ id, createdAt }: Addressing, sender: string): string {
   return `<mail.${id}.${createdAt.getTime().toString(36)}@${domain}>`;
 }
 
-/** A part as text (RFC 2045), in the encoding that suits its content; nodemailer chooses the encoding and encodes. */
+/** A part as text (RFC 2045), in the encoding that suits its content, which nodemailer would choose too. */
 export function textPart(type: 'text/plain' | 'text/html', content: string): string {
-  const encoding = new MimeNode(type).setContent(content).getTransferEncoding() || '7bit';
+  const encoding = encodingFor(content);
   return part(type, encoding, encoded(content, encoding));
 }
 
@@ -112,7 +166,34 @@ function part(type: string, encoding: string, body: string): string {
   return `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`;
 }
 
-function encoded(content: string, encoding: string): string {
+type Encoding = '7bit' | 'quoted-printable' | 'base64';
+
+/** Lines of more than 76 characters are broken, which only an encoding allows. */
+const LONG_LINE = /^.{77}/m;
+
+/** In quoted-printable, letters of the Latin alphabet stay as they are. */
+function encodingFor(content: string): Encoding {
+  let letters = 0;
+  let encoded = 0;
+  for (let i = 0; i < content.length; i++) {
+    const kind = KINDS[content.charCodeAt(i)] ?? ENCODED;
+    if (kind === LETTER) letters++;
+    else if (kind === ENCODED) encoded++;
+  }
+  if (encoded === 0 && !LONG_LINE.test(content)) return '7bit';
+  return encoded < letters ? 'quoted-printable' : 'base64';
+}
+
+const LETTER = 1;
+const ENCODED = 2;
+/** Of each character of ASCII; others are encoded. */
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  if (/[a-z]/i.test(char)) return LETTER;
+  return /[\t\n\r\x20-\x7f]/.test(char) ? 0 : ENCODED;
+});
+
+function encoded(content: string, encoding: Encoding): string {
   if (encoding === 'quoted-printable') return wrapQuoted(quoted(content));
   return encoding === 'base64' ? wrapBase64(base64(content)) : content;
 }
@@ -122,8 +203,11 @@ function encoded(content: string, encoding: string): string {
  * takes as long as all the rest of a message.
  */
 function quoted(content: string): string {
-  return content.replace(/=|[^\t\n\r\x20-\x7e]+|[ \t](?=[\r\n]|$)/g, (part) => {
-    if (part === '=') return '=3D';
-    return Buffer.from(part).toString('hex').toUpperCase().replace(/../g, '=$&');
-  });
+  const escaped = content.replaceAll('=', '=3D').replace(/[^\t\n\r\x20-\x7e]+/g, hex);
+  return /[ \t](?:[\r\n]|$)/.test(escaped) ? escaped.replace(/[ \t](?=[\r\n]|$)/g, hex) : escaped;
+}
+
+/** Bytes as `=C5`. */
+function hex(part: string): string {
+  return encodeURIComponent(part.toWellFormed()).replaceAll('%', '=');
 }

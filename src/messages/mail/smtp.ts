@@ -2,7 +2,7 @@
  * Delivers mail over SMTP, on a bounded number of persistent connections.
  *
  * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS after its
- * wait for a connection.
+ * wait for a connection. Lines of mails take turns at the connections, however many mails one of them has.
  *
  * On crash: between the server's acknowledgement and our record of it, the mail is sent again with the same Message-ID.
  */
@@ -34,11 +34,11 @@ const LIMITS = {
 /** @param url `smtp://user:password@host:port` or `smtps://…`; connects with the first mail */
 export function openSmtp(url: string): Transport {
   const pool = new SMTPPool({ url, ...LIMITS });
-  // The pool has its own queue, but does not say when a mail leaves it.
+  // The pool has its own queue, but does not say when a mail leaves it, and takes all in the order in which they came.
   const connections = openFairQueue({ limit: SMTP_CONNECTIONS });
   return {
     send: (mail, mayBegin = always) =>
-      connections.run('mails', async (): Promise<SendResult> => {
+      connections.run(mail.line ?? '', async (): Promise<SendResult> => {
         if (!(await mayBegin())) return { sent: false, permanent: false, reason: 'withdrawn' };
         return sendBy(pool, mail);
       }),

@@ -192,6 +192,9 @@ function user(name: string) {
 interface Moments {
   day: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
+  /** The last that was said: many mails in a row name the same. */
+  minute?: number;
+  said?: string;
 }
 
 const moments = new Map<string, Moments>();
@@ -199,14 +202,19 @@ const moments = new Map<string, Moments>();
 /** The time in the language, as `24 November 2025, 03:26 UTC`. */
 function utc(at: Date): string {
   const language = currentLanguage();
-  const { day, time } = moments.get(language) ?? momentsIn(language);
-  return say('mail.moment', { day: day.format(at), time: time.format(at) });
+  const known = moments.get(language) ?? momentsIn(language);
+  const minute = Math.floor(at.getTime() / 60_000);
+  if (known.said === undefined || known.minute !== minute) {
+    known.said = say('mail.moment', { day: known.day.format(at), time: known.time.format(at) });
+    known.minute = minute;
+  }
+  return known.said;
 }
 
 function momentsIn(language: string): Moments {
   // English is read in more countries that put the day before the month.
   const locale = language === 'en' ? 'en-GB' : language;
-  const made = {
+  const made: Moments = {
     day: new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }),
     time: new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' }),
   };

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { PreviewKind } from '../../../src/contract/link-templates.ts';
 import { limitsOf, usageOf } from '../../../src/directory/organization-limits.ts';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
+import type { ComposedMail } from '../../../src/messages/mail/message.ts';
 import { enqueueNotice, enqueueSample, HOLD_MS, sendFarewell } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
 import { startSmtp, urlsIn } from '../../support/smtp.ts';
@@ -110,6 +111,24 @@ describe('delivery over SMTP', () => {
     assert.equal(await names({ address: 'victim@example.com' }), false, 'a new address');
     assert.deepEqual(at.smtp.mails.at(-1)?.to, ['victim@example.com']);
     assert.equal(await names({}), true);
+  });
+
+  it('puts the mails of an import in one line, and what people wait for in that of their organization', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const importId = await addImport(at.db.pool, 1);
+    const lines: (string | undefined)[] = [];
+    const transport = {
+      ...at.transport,
+      send: async ({ line }: ComposedMail) => {
+        lines.push(line);
+        return { sent: true } as const;
+      },
+    };
+    for (const mail of [{ importId }, {}]) {
+      const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', ...mail });
+      assert.equal(await at.deliver(outboxId, 0, { transport }), 'sent');
+    }
+    assert.deepEqual(lines, [`import ${importId}`, 'organization org-1']);
   });
 
   it('holds what goes beyond the mails of an organization in a day until the next one', async () => {
