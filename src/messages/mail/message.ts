@@ -72,8 +72,8 @@ export function composeMail(address: Addressing, content: MailContent): Composed
     `Content-Language: ${content.language}`,
     from.header,
     to.header,
-    header('Subject', VALUES.encodeHeaderValue('Subject', content.subject)),
-    header('Message-ID', messageId),
+    encodedHeader('Subject', content.subject),
+    encodedHeader('Message-ID', messageId),
     `Date: ${address.createdAt.toUTCString().replace('GMT', '+0000')}`,
     'MIME-Version: 1.0',
     header('Content-Type', `multipart/alternative; boundary="${boundary}"`),
@@ -90,6 +90,10 @@ const VALUES = new MimeNode();
 /** A header, whose lines are broken where they may be (RFC 5322 section 2.2.3); undefined without a value. */
 function header(name: string, value: string): string | undefined {
   return value.trim() === '' ? undefined : foldLines(`${name}: ${value}`, 76);
+}
+
+function encodedHeader(name: string, value: string): string | undefined {
+  return header(name, VALUES.encodeHeaderValue(name, value));
 }
 
 function isThere(line: string | undefined): line is string {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import MimeNode from 'nodemailer/lib/mime-node';
+import * as qp from 'nodemailer/lib/qp';
 import PostalMime from 'postal-mime';
 import {
   NOTICE_KINDS,
@@ -11,7 +14,7 @@ import {
   urlTemplateProblem,
 } from '../../../src/contract/link-templates.ts';
 import type { MailBranding, MailContent } from '../../../src/messages/mail/layout.ts';
-import { type Addressing, composeMail } from '../../../src/messages/mail/message.ts';
+import { type Addressing, composeMail, textPart } from '../../../src/messages/mail/message.ts';
 import {
   composeText,
   type MailFacts,
@@ -23,6 +26,7 @@ import {
   type TextFacts,
 } from '../../../src/messages/mail/texts.ts';
 import { inLanguage, LANGUAGES } from '../../../src/platform/messages/catalogue.ts';
+import fc from '../../support/fast-check.ts';
 import { urlsIn } from '../../support/smtp.ts';
 
 const LINK = 'https://id.example.org/ui/verify?userId=u1&code=ABCDEFGHJKLM';
@@ -288,6 +292,27 @@ describe('the message', () => {
     assert.equal(composeMail(address, notice).raw.toString(), (await builtByNodemailer(address, notice)).toString());
     const german = inLanguage({ user: 'de' }, () => renderMail(facts()));
     assert.equal(composeMail(address, german).raw.toString(), (await builtByNodemailer(address, german)).toString());
+  });
+
+  it('encodes any text as nodemailer does', () => {
+    const char = fc.oneof(
+      fc.constantFrom(...'ab =\t\n\r.\0\x7f'),
+      fc.constantFrom('\r\n', 'ž', '李', '😀', '\ud83d'),
+      fc.string({ maxLength: 90 }),
+    );
+    const text = fc.array(char, { maxLength: 60 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.constantFrom('text/plain' as const, 'text/html' as const), (content, type) => {
+        const encoding = new MimeNode(type).setContent(content).getTransferEncoding() || '7bit';
+        const encoders = {
+          'quoted-printable': () => qp.wrap(qp.encode(content)),
+          base64: () => base64.wrap(base64.encode(content)),
+          '7bit': () => content,
+        };
+        const head = `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`;
+        assert.equal(textPart(type, content), head + encoders[encoding as keyof typeof encoders]());
+      }),
+    );
   });
 
   it('accepts every kind of address', async () => {
