@@ -4,17 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
-import { openPool } from '../../src/platform/db/pool.ts';
+import { type Db, openPool } from '../../src/platform/db/pool.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
 import { warnings } from '../support/processes/launch.ts';
-import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
-import { smallDiskOrSkip } from '../support/stores/small-disk.ts';
+import { type SmallDisk, smallDiskOrSkip } from '../support/stores/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 300;
@@ -55,11 +57,13 @@ onEachBackend('a full disk of PostgreSQL', async (t, backend) => {
   const { importId } = (await must(service.importBody(bulk(orgId, unverified('a', USERS))))).body;
   const body = JSON.stringify(bulk(orgId, people('b', USERS, PADDED)));
 
-  await t.test('makes uploads, logins and single imports 503, and none of them is half done', async () => {
-    const before = await visibleRows(service);
+  await t.test('makes uploads, logins and single imports 503, and none of them is half done', async (t) => {
+    const db = await service.pool.connect();
+    t.after(() => db.release());
+    const before = await visibleRows(db);
     const upload = startUpload(service);
     await upload.write(body.slice(0, body.length / 2));
-    await waitFor(() => rowsReceived(service), { what: 'rows of the upload' });
+    await waitFor(() => rowsReceived(db), { what: 'rows of the upload' });
     await disk.fill();
     worker.kill('SIGCONT');
     const { status, text, headers } = await upload.end(body.slice(body.length / 2));
@@ -71,10 +75,13 @@ onEachBackend('a full disk of PostgreSQL', async (t, backend) => {
     assertUnavailable(await waitFor(failedLogin, { what: 'a login that finds no space' }));
     const single = () => service.call('POST', '/management/v1/users/human/_import', one('c'), { orgId });
     for (const answer of await Promise.all(Array.from({ length: REQUESTS }, single))) assertUnavailable(answer);
-    assert.deepEqual(await visibleRows(service), before);
+    assert.deepEqual(await visibleRows(db), before);
   });
 
   await t.test('is named by /readyz of each process, and by few lines of each log', async () => {
+    const { counts } = (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
+    assert.deepEqual([counts.total, counts.failed], [USERS, 0]);
+    await refuseConnections(disk);
     for (const url of readiness) {
       // At first the database may be what does not answer in time.
       await waitFor(
@@ -90,8 +97,6 @@ onEachBackend('a full disk of PostgreSQL', async (t, backend) => {
       const groups = lines.filter(({ repeats }) => repeats === undefined).length;
       assert.ok(groups > 0 && groups <= MOST_GROUPS, `${groups} groups of lines: ${JSON.stringify(lines)}`);
     }
-    const { counts } = (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
-    assert.deepEqual([counts.total, counts.failed], [USERS, 0]);
   });
 
   await t.test('delays everything, and ends nothing', async () => {
@@ -159,16 +164,26 @@ function assertUnavailable(answer: Answer): void {
   assert.ok(Number(answer.headers.get('retry-after')) > 0);
 }
 
+/**
+ * Lets PostgreSQL find no space for the file that a connection writes if it is not there, as after a change of the
+ * catalogue: it then refuses each connection.
+ */
+async function refuseConnections(disk: SmallDisk): Promise<void> {
+  const files = (await readdir(disk.dir, { recursive: true })).filter((file) => file.endsWith('pg_internal.init'));
+  for (const file of files) await rm(join(disk.dir, file), { force: true });
+  await disk.fill();
+}
+
 /** What the failed requests would leave; an upload that was given up may remain until it is swept. */
-async function visibleRows({ pool }: Service): Promise<unknown> {
-  const { rows } = await pool.query(
+async function visibleRows(db: Db): Promise<unknown> {
+  const { rows } = await db.query(
     `select (select count(*) from imports where state <> 'receiving') as imports,
        (select count(*) from users where user_name ~ '^[bc]\\d') as users`,
   );
   return rows[0];
 }
 
-async function rowsReceived({ pool }: Service): Promise<boolean> {
-  const { rowCount } = await pool.query(`select from imports where state = 'receiving'`);
+async function rowsReceived(db: Db): Promise<boolean> {
+  const { rowCount } = await db.query(`select from imports where state = 'receiving'`);
   return rowCount === 1;
 }

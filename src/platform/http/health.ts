@@ -51,8 +51,10 @@ export function healthRoutes(deps: HealthDeps): Router {
   }
 
   async function checkDatabase(): Promise<void> {
-    await check('database', requireWritable(pool));
-    if (!isFailing('database')) await check('disk', disk(), isDiskFull);
+    const answer = requireWritable(pool);
+    // A connection writes a file if the catalogue has changed: a full disk may keep PostgreSQL from taking any.
+    await check('database', answer, (error) => !isDiskFull(error));
+    if (!isFailing('database')) await check('disk', answer.then(disk), isDiskFull);
   }
 
   const router = Router();
