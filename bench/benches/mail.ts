@@ -24,7 +24,7 @@ const DEFAULT_USERS = 5000;
 const RATE = 200;
 const RATED_SECONDS = 6;
 const RATED_WORKERS = 2;
-/** As many as the relay sends at once. */
+/** Enough for all connections of the pool. */
 const AT_ONCE = 32;
 const SENDER = 'no-reply@localhost';
 const SECOND = 1000;
