@@ -4,9 +4,9 @@
  * The first keys are kept as they are; once there are more, Bloom filters replace them, each when the one before is full.
  * They are small at first, as each page of memory that is touched takes time (5 to 30 ms for 8 MB) and stays with the
  * process: an import of 30,000 users takes half a megabyte, one of a million 16 MB, a larger one 32 MB more, whatever
- * its size. Before the import starts, SQL checks each suspected duplicate
- * exactly (`settleDuplicates`), so that the first occurrence wins, whatever order the workers run in. That takes a while,
- * so wrong suspicions are rare: none in most imports of a million users, a few among five million.
+ * its size. Before the import starts, SQL checks each suspected duplicate exactly (`settleDuplicates`), so that the first
+ * occurrence wins, whatever order the workers run in. That takes a while, so wrong suspicions are rare: none in most
+ * imports of a million users, a few among five million.
  * All bits of a key are in one cache line, because a Bloom filter spends its time waiting for memory (Putze, Sanders,
  * Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The memory pages of a filter are zero and cost
  * nothing until they are used.

@@ -92,7 +92,7 @@ function header(name: string, value: string): string | undefined {
   return value.trim() === '' ? undefined : foldLines(`${name}: ${value}`, 76);
 }
 
-function encodedHeader(name: string, value: string): string | undefined {
+function encodedHeader(name: string, value: Parameters<MimeNode['encodeHeaderValue']>[1]): string | undefined {
   return header(name, VALUES.encodeHeaderValue(name, value));
 }
 
@@ -101,12 +101,12 @@ function isThere(line: string | undefined): line is string {
 }
 
 /** An address of the envelope, and the header that names it. */
-interface Named {
+interface Party {
   address: string;
   header: string | undefined;
 }
 
-interface Sender extends Named {
+interface Sender extends Party {
   /** The address as the settings have it. */
   given: string;
 }
@@ -122,19 +122,18 @@ function senderOf(from: string, name: string | undefined): Sender {
   const parsed = addressparser(from, { flatten: true });
   if (name !== undefined && parsed[0]) parsed[0].name = harmless(name);
   const address = new MimeNode().setHeader('from', parsed).getEnvelope().from || '';
-  const value = VALUES.encodeHeaderValue('From', parsed);
-  const sender = { address, header: header('From', value), given: parsed[0]?.address ?? '' };
+  const sender = { address, header: encodedHeader('From', parsed), given: parsed[0]?.address ?? '' };
   if (senders.size >= MOST_SENDERS) senders.clear();
   senders.set(key, sender);
   return sender;
 }
 
-function recipientOf({ toName, toAddress }: Addressing): Named {
+function recipientOf({ toName, toAddress }: Addressing): Party {
   // Without a name, an address that is not plain is in angle brackets, which it cannot contain.
   const bare = VALUES.encodeHeaderValue('To', { name: '', address: toAddress });
   const address = bare.startsWith('<') ? bare.slice(1, -1) : bare;
   const name = harmless(toName);
-  return { address, header: header('To', name === '' ? bare : VALUES.encodeHeaderValue('To', { name, address })) };
+  return { address, header: name === '' ? header('To', bare) : encodedHeader('To', { name, address }) };
 }
 
 /**
@@ -178,14 +177,14 @@ const LONG_LINE = /^.{77}/m;
 /** In quoted-printable, letters of the Latin alphabet stay as they are. */
 function encodingFor(content: string): Encoding {
   let letters = 0;
-  let encoded = 0;
+  let others = 0;
   for (let i = 0; i < content.length; i++) {
     const kind = KINDS[content.charCodeAt(i)] ?? ENCODED;
     if (kind === LETTER) letters++;
-    else if (kind === ENCODED) encoded++;
+    else if (kind === ENCODED) others++;
   }
-  if (encoded === 0 && !LONG_LINE.test(content)) return '7bit';
-  return encoded < letters ? 'quoted-printable' : 'base64';
+  if (others === 0 && !LONG_LINE.test(content)) return '7bit';
+  return others < letters ? 'quoted-printable' : 'base64';
 }
 
 const LETTER = 1;

@@ -52,8 +52,11 @@ export function healthRoutes(deps: HealthDeps): Router {
 
   async function checkDatabase(): Promise<void> {
     const answer = requireWritable(pool);
-    // A connection writes a file if the catalogue has changed: a full disk may keep PostgreSQL from taking any.
-    await check('database', answer, (error) => !isDiskFull(error));
+    // A connection writes a file if the catalogue has changed: a full disk may keep PostgreSQL from taking any. It answers.
+    await check(
+      'database',
+      answer.catch((error) => (isDiskFull(error) ? undefined : Promise.reject(error))),
+    );
     if (!isFailing('database')) await check('disk', answer.then(disk), isDiskFull);
   }
 

@@ -202,6 +202,21 @@ test('/readyz is 503 within its time limit when the database is down, /healthz s
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
 });
 
+test('/readyz names the full disk instead of the database when it keeps a PostgreSQL that was away from taking connections', async (t) => {
+  let code = 'ECONNREFUSED';
+  const pool = { query: () => Promise.reject(Object.assign(new Error('no connection'), { code })) };
+  const app = express().use(healthRoutes({ pool }));
+  const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  t.after(() => server.stop(1000));
+  const failing = async () => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+    return ((await answer.json()) as { failing: { part: string }[] }).failing.map(({ part }) => part);
+  };
+  assert.deepEqual(await failing(), ['database']);
+  code = '53100';
+  assert.deepEqual(await failing(), ['disk']);
+});
+
 test('a response has one signal of a closed connection, however often it is asked for', async (t) => {
   const app = express();
   let asked: unknown[] = [];
