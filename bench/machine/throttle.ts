@@ -7,6 +7,7 @@
  * says so.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 import { familyOf, type Roles } from './cpu.ts';
@@ -90,13 +91,13 @@ async function limitCpu(scope: Scope, pid: number, cores: number): Promise<(() =
   for (const version of VERSIONS.filter(({ root, mark }) => existsSync(`${root}/${mark}`))) {
     const group = `${version.root}/muster-bench-${pid}`;
     try {
-      mkdirSync(group);
+      mkdirSync(group, { recursive: true }); // a run that was killed may have left it
     } catch {
       continue; // this version is absent, or we lack permission
     }
     await scope.start(
       async () => group,
-      async () => remove(group, version.root),
+      () => remove(group, version.root),
     );
     try {
       version.limit(group, quota, period);
@@ -124,14 +125,28 @@ function readPeriods(group: string): Periods {
   return { all: count('nr_periods'), throttled: count('nr_throttled') };
 }
 
-/** Moves the group's processes back to the root group, and removes the group. */
-function remove(group: string, root: string): void {
-  for (const pid of readFileSync(`${group}/cgroup.procs`, 'utf8').split('\n').filter(Boolean)) {
+const REMOVE_WITHIN_MS = 10_000;
+const AGAIN_MS = 5;
+
+/**
+ * Moves the group's processes back to the root group, and removes the group.
+ * @throws Error when the group has processes until the end of the time for it
+ */
+async function remove(group: string, root: string): Promise<void> {
+  for (const until = performance.now() + REMOVE_WITHIN_MS; ; await sleep(AGAIN_MS)) {
+    for (const pid of readFileSync(`${group}/cgroup.procs`, 'utf8').split('\n').filter(Boolean)) {
+      try {
+        writeFileSync(`${root}/cgroup.procs`, pid);
+      } catch {
+        // the process has ended meanwhile
+      }
+    }
     try {
-      writeFileSync(`${root}/cgroup.procs`, pid);
-    } catch {
-      // the process has ended meanwhile
+      rmdirSync(group);
+      return;
+    } catch (error) {
+      // PostgreSQL has started a process meanwhile, which began in the group.
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > until) throw error;
     }
   }
-  rmdirSync(group);
 }

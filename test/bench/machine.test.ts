@@ -9,6 +9,8 @@ import test from 'node:test';
 import { loopDelayOptions, readLag, workerDelay } from '../../bench/benches/passwords.ts';
 import { cpuPerUnit, cpuTime, hasProc, peakMemory, sumOf } from '../../bench/machine/cpu.ts';
 import { limitOf, readUse, useBetween } from '../../bench/machine/machine.ts';
+import { throttleAll } from '../../bench/machine/throttle.ts';
+import { openScope } from '../../bench/scope.ts';
 
 const skip = !hasProc() && 'this system has no /proc';
 /** The kernel rounds each process' time to hundredths of a second. */
@@ -126,4 +128,18 @@ test('a process reports the delay of its loop since the last reading', {
   await once(child.stdout, 'data');
   const { max, p99 } = await workerDelay(dir, child.pid as number);
   assert.ok(max > 80 && p99 <= max, `${max} ms`);
+});
+
+test('a limit ends although its process starts others at this moment, as PostgreSQL does', { skip }, async (t) => {
+  const forks = 'f() { while :; do /bin/true & /bin/true; done; }; f & f & echo 1; f';
+  const child = spawn('sh', ['-c', forks], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  t.after(() => process.kill(-(child.pid as number), 'SIGKILL'));
+  await once(child.stdout, 'data');
+  for (let times = 0; times < 20; times++) {
+    const scope = openScope();
+    t.after(() => scope.close());
+    const throttled = await throttleAll(scope, { forks: [child.pid as number] }, { forks: 0.5 });
+    if (!throttled) return t.skip('this system does not limit processes');
+    await scope.close();
+  }
 });
