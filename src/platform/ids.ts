@@ -1,5 +1,5 @@
 /** Random ids and tokens. */
-import { createHash, randomBytes, randomFillSync } from 'node:crypto';
+import { hash, randomBytes, randomFillSync } from 'node:crypto';
 
 /**
  * A new id, ordered by time to the millisecond: a UUIDv7 (RFC 9562 section 5.7), so that new rows are inserted at the
@@ -32,5 +32,5 @@ export function randomToken(): string {
 
 /** The stored form of a token. SHA-256 is enough: a token is random, so it needs no slow hash. */
 export function tokenHash(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

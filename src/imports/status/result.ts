@@ -12,7 +12,15 @@ import type { ErrorBody } from '../../platform/errors.ts';
 import type { HashCount } from '../entries/notes.ts';
 import { inStretches, itemsBetween, ofKind } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
-import { countSignInsOnce, readLinked, SIGN_IN_COLUMNS, type SignInRow, signInsOf } from './sign-in-counts.ts';
+import {
+  countSignInsOnce,
+  keepSignIns,
+  readLinked,
+  recentSignIns,
+  SIGN_IN_COLUMNS,
+  type SignInRow,
+  signInsOf,
+} from './sign-in-counts.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
 
 const MAX_ERRORS = 100;
@@ -35,16 +43,20 @@ interface ExtrasRow extends SignInRow {
   live_roles: string[];
 }
 
-const EXTRAS: ExtraColumns = {
-  name: 'progress-and-more',
+/** @param signIn columns about the counts of predictions */
+const extras = (name: string, signIn: string): ExtraColumns => ({
+  name,
   columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, r.unchecked_ids, r.entries_of is not null as is_check, w.state as webhook_state, w.attempts, w.last_error,
-    ${SIGN_IN_COLUMNS},
+    ${signIn},
     ${LIVE_ROLES} as live_roles`,
   joins: `left join import_dry_runs r on r.import_id = i.id
     left join lateral (
       select state, attempts, last_error from webhook_deliveries w
       where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true`,
-};
+});
+const WITH_COUNTS = extras('progress-and-more', SIGN_IN_COLUMNS);
+/** Half as expensive. */
+const WITHOUT_COUNTS = extras('progress-and-some', 'i.sign_ins_of');
 
 /** An import as the API shows it. */
 export type ShownResult = z.input<typeof result>;
@@ -72,14 +84,22 @@ export async function readWithMore(
   pool: Pool,
   importId: string,
 ): Promise<{ progress: ImportResult; more: MoreResult } | undefined> {
-  const found = await readWithColumns<ExtrasRow>(pool, importId, EXTRAS);
+  const known = recentSignIns(pool, importId);
+  const found = await readWithColumns<ExtrasRow>(pool, importId, known ? WITHOUT_COUNTS : WITH_COUNTS);
   if (!found) return undefined;
   const { progress, row } = found;
+  const isRunning = progress.state === 'IMPORT_STATE_RUNNING';
+  if (known && !(isRunning && row.sign_ins_of === known.of)) {
+    known.forget();
+    return readWithMore(pool, importId);
+  }
   if (row.is_outdated) {
     await countSignInsOnce(pool, importId);
     return readWithMore(pool, importId);
   }
-  const signIn = signInsOf(await readLinked(pool, importId, row));
+  const signIn = known ? known.signIn : signInsOf(await readLinked(pool, importId, row));
+  // A provider that is added shows at once what links are good for.
+  if (isRunning && !known && !row.has_links) keepSignIns(pool, importId, { of: row.sign_ins_of, signIn });
   const missing = missingRoles(progress, row.live_roles, row.is_check);
   return {
     progress,

@@ -142,6 +142,36 @@ function presetFor(name: string): { preset?: string } {
   return preset === undefined ? {} : { preset };
 }
 
+/** For so long, the counts of an import that runs are shown again. Meanwhile only a change of policies changes them. */
+const SHOWN_AGAIN_MS = 1000;
+/** Imports whose counts a process keeps. */
+const MOST_KEPT = 200;
+
+interface Kept {
+  /** `sign_ins_of` of the counts. */
+  of: string | null;
+  signIn: SignInCounts | undefined;
+}
+
+const kept = new WeakMap<Pool, Map<string, Kept & { until: number }>>();
+
+/** The counts that were read a moment ago. They are as expensive to read as the rest of a result. */
+export function recentSignIns(pool: Pool, importId: string): (Kept & { forget(): void }) | undefined {
+  const ofPool = kept.get(pool);
+  const found = ofPool?.get(importId);
+  if (!found || found.until < performance.now()) return undefined;
+  return { ...found, forget: () => ofPool?.delete(importId) };
+}
+
+/** For imports that run only: those of others are exact whenever they are read. */
+export function keepSignIns(pool: Pool, importId: string, counts: Kept): void {
+  const ofPool = kept.get(pool) ?? new Map();
+  kept.set(pool, ofPool);
+  ofPool.delete(importId);
+  ofPool.set(importId, { ...counts, until: performance.now() + SHOWN_AGAIN_MS });
+  if (ofPool.size > MOST_KEPT) ofPool.delete(ofPool.keys().next().value);
+}
+
 const counting = new WeakMap<Pool, Map<string, Promise<void>>>();
 
 /** Counts the items of an import that has ended, unless the counts are right. Calls at the same time count once. */

@@ -8,7 +8,7 @@
  * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`adaptParams` in patches.ts).
  * Only a holder of the JWT can compute the handle; the database holds neither.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AccessToken, Client, Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
 import { CONSOLE_CLIENT, CONSOLE_SESSION_S } from '../../contract/own-clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -107,7 +107,7 @@ export function userCodeHash(userCode: string): Buffer {
 }
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /**

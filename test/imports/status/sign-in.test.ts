@@ -10,6 +10,7 @@ import { startApi, type TestApi, unique } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
+import { waitFor } from '../../support/wait.ts';
 
 let api: TestApi;
 let pool: Pool;
@@ -297,6 +298,22 @@ test('a policy that changes changes the predictions', async () => {
   await requireCounted(id, ['MAIL_CODE/NO_PASSWORD GETS_MAIL']);
   assert.equal((await api.call('PUT', '/management/v1/policies/login', { mailCode: 'off' }, { orgId })).status, 200);
   await requireCounted(id, ['INIT_MAIL/NO_PASSWORD GETS_MAIL']);
+});
+
+test('a policy that changes while an import runs changes its counts a moment later, and at once when it has ended', async () => {
+  const setMailCode = async (mailCode: string) =>
+    assert.equal((await api.call('PUT', '/management/v1/policies/login', { mailCode }, { orgId })).status, 200);
+  const wayOf = async (id: string) => {
+    const { ways } = (await result(id)).signIn;
+    return Object.keys(ways).filter((way) => ways[way] > 0);
+  };
+  const id = await accept([entry('pm-1', NO_HASH)]);
+  assert.deepEqual(await wayOf(id), ['MAIL_CODE']);
+  await setMailCode('off');
+  await waitFor(async () => (await wayOf(id))[0] === 'INIT_MAIL', { what: 'the counts by the new policy' });
+  await setMailCode('all');
+  await run(id, 'fail');
+  assert.deepEqual(await wayOf(id), ['MAIL_CODE']);
 });
 
 const WORK = { ways: ['enterprise'] };
