@@ -71,6 +71,7 @@ export function serve<O extends Operation & { id: OperationId }, T>(
     throw new Error(`${operation.id}: the body needs the id of its error, or serveRaw.`);
   }
   const status = Number(Object.keys(operation.answers).find((key) => key.startsWith('2')));
+  const paramsOf = paramsReader(operation);
   mount(router, operation, async (req, res) => {
     const asked = { caller: callerOf(res), operation: operation.id, req, res };
     const target = await find(asked);
@@ -78,7 +79,7 @@ export function serve<O extends Operation & { id: OperationId }, T>(
     try {
       const query = queryOf(operation, req);
       const body = operation.body && (await readBody(operation.body, req, res));
-      const params = paramsOf(operation, req);
+      const params = paramsOf(req);
       const context = { ...asked, target, params, query, body, countTry: () => countTry(req, res) };
       const answer = await handler(context as Context<O, T>);
       if (answer !== undefined) res.status(res.locals.isCall ? 200 : status).json(answer);
@@ -97,12 +98,13 @@ export function serveRaw<O extends Operation & { id: OperationId }, T>(
   handler: (context: Omit<Context<O, T>, 'body'>) => Promise<void>,
   slots?: Slots,
 ): void {
+  const paramsOf = paramsReader(operation);
   mount(router, operation, async (req, res) => {
     const asked = { caller: callerOf(res), operation: operation.id, req, res };
     const target = await find(asked);
     const release = slots?.take(asked.caller);
     try {
-      const context = { ...asked, target, params: paramsOf(operation, req), query: queryOf(operation, req) };
+      const context = { ...asked, target, params: paramsOf(req), query: queryOf(operation, req) };
       await handler({ ...context, countTry: () => countTry(req, res) } as unknown as Omit<Context<O, T>, 'body'>);
     } finally {
       release?.();
@@ -152,12 +154,26 @@ async function readBody({ schema, reads, error, limits }: Body, req: Request, re
   return parseBody(reads ?? schema, await readJson(req, res, limits), error as NonNullable<typeof error>);
 }
 
-function paramsOf({ path }: Operation, req: Request): object {
-  const params = {};
-  for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) {
-    Object.defineProperty(params, name, { get: () => pathId(req, name), enumerable: true });
+/**
+ * Returns what makes the `params` of a request. Their getters belong to the operation: V8 keeps a hidden class, and what
+ * its getters hold, until a full collection, so getters of each request would keep every request for that long.
+ */
+function paramsReader({ path }: Operation): (req: Request) => object {
+  class Params {
+    readonly #req: Request;
+    constructor(req: Request) {
+      this.#req = req;
+    }
+    static of(name: string) {
+      return function (this: Params) {
+        return pathId(this.#req, name);
+      };
+    }
   }
-  return params;
+  for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) {
+    Object.defineProperty(Params.prototype, name, { get: Params.of(name) });
+  }
+  return (req) => new Params(req);
 }
 
 /** The instance: for callers with a role in it. */
