@@ -259,7 +259,8 @@ export const result = z
     signIn: signInCounts.optional().meta({
       description:
         'How the users sign in, by the login policies as they are now. Exact when the import has ended; while it runs, ' +
-        'with users who have failed since it began, and by the policies of a second ago. Absent for imports of earlier versions.',
+        'with users who have failed since it began, and by the policies of a second ago. Absent for imports of earlier ' +
+        'versions.',
     }),
     webhook: z
       .object({

@@ -164,14 +164,15 @@ function paramsReader({ path }: Operation): (req: Request) => object {
     constructor(req: Request) {
       this.#req = req;
     }
-    static of(name: string) {
-      return function (this: Params) {
-        return pathId(this.#req, name);
-      };
+    static {
+      for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) {
+        Object.defineProperty(Params.prototype, name, {
+          get(this: Params) {
+            return pathId(this.#req, name);
+          },
+        });
+      }
     }
-  }
-  for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) {
-    Object.defineProperty(Params.prototype, name, { get: Params.of(name) });
   }
   return (req) => new Params(req);
 }
