@@ -272,7 +272,7 @@ function lengthProblem(hash: string): string | undefined {
 // One character class and no repeated groups: those overflow the stack on a text of megabytes.
 const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
 
-function isBase64(s: string): boolean {
+export function isBase64(s: string): boolean {
   const padding = BASE64.exec(s)?.[1]?.length;
   if (padding === undefined) return false;
   return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;

@@ -1,10 +1,12 @@
 /**
  * The short way from a parsed entry to its item, for the most common entry of a migration: known camelCase fields only,
- * strings within their limits, a hash instead of a plain password, no metadata, no links.
+ * strings within their limits, a hash instead of a plain password, few metadata and links.
  *
  * Guarantee: returns exactly the item that the schema would (`entries/fast-path.property.test.ts` compares the two), or
- * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item.
+ * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item, its
+ * metadata and its links.
  */
+import { isBase64 } from '../../contract/humans.ts';
 import { HASH_MAX, hashProblem } from '../../passwords/registry.ts';
 import {
   displayNameOf,
@@ -16,10 +18,13 @@ import {
   userIdProblem,
 } from '../../platform/fields.ts';
 import { unseenProblem } from '../../platform/text/visible.ts';
+import type { Extras } from './factors.ts';
 import { type PendingItem, userStateOf } from './item.ts';
 
 const MAX = 200;
 const MAX_LANGUAGE = 10;
+/** Each is compared with those before it. */
+const MAX_LIST = 20;
 type Fields = Record<string, unknown>;
 /** Entries without an address are left to the schema. */
 type WithEmail = PendingItem & { email: string };
@@ -94,7 +99,7 @@ function readUser(user: Fields, item: WithEmail, plain: boolean): boolean {
 }
 
 /** Returns how many rare fields were found; 0 when the fast path cannot take one of them. */
-function readRare({ phone, passwordChangeRequired }: Fields, item: WithEmail, plain: boolean): number {
+function readRare({ phone, passwordChangeRequired, metadata, idps }: Fields, item: WithEmail, plain: boolean): number {
   let found = 0;
   if (phone !== undefined) {
     if (!isObject(phone) || !readPhone(phone, item, plain)) return 0;
@@ -103,6 +108,14 @@ function readRare({ phone, passwordChangeRequired }: Fields, item: WithEmail, pl
   if (passwordChangeRequired !== undefined) {
     if (typeof passwordChangeRequired !== 'boolean') return 0;
     item.passwordChangeRequired = passwordChangeRequired;
+    found++;
+  }
+  if (metadata !== undefined) {
+    if (!Array.isArray(metadata) || !readMetadata(metadata, item, plain)) return 0;
+    found++;
+  }
+  if (idps !== undefined) {
+    if (!Array.isArray(idps) || !readLinks(idps, item, plain)) return 0;
     found++;
   }
   return found;
@@ -172,6 +185,40 @@ function readHash(hashed: Fields, item: WithEmail, plain: boolean): boolean {
   if (!isText(value, plain, HASH_MAX) || value === '' || hashProblem(value)) return false;
   item.passwordHash = value;
   return fieldsOf(hashed) === 1;
+}
+
+function readMetadata(list: unknown[], item: WithEmail, plain: boolean): boolean {
+  if (list.length === 0) return true;
+  if (list.length > MAX_LIST) return false;
+  const metadata: { key: string; value: string }[] = [];
+  for (const one of list) {
+    if (!isObject(one) || fieldsOf(one) !== 2) return false;
+    const { key, value } = one;
+    if (!isText(key, plain) || key === '' || !isText(value, plain) || value === '' || !isBase64(value)) return false;
+    for (const before of metadata) if (before.key === key) return false;
+    metadata.push({ key, value });
+  }
+  item.extras = { metadata, idps: [] };
+  return true;
+}
+
+function readLinks(list: unknown[], item: WithEmail, plain: boolean): boolean {
+  if (list.length === 0) return true;
+  if (list.length > MAX_LIST) return false;
+  const idps: NonNullable<Extras['idps']> = [];
+  for (const one of list) {
+    if (!isObject(one)) return false;
+    const { configId, externalUserId, displayName } = one;
+    if (fieldsOf(one) !== (displayName === undefined ? 2 : 3)) return false;
+    if (!isText(configId, plain) || configId === '' || !isText(externalUserId, plain) || externalUserId === '')
+      return false;
+    if (displayName !== undefined && !isText(displayName, plain)) return false;
+    for (const before of idps)
+      if (before.configId === configId && before.externalUserId === externalUserId) return false;
+    idps.push({ configId, externalUserId, displayName: displayName ?? '' });
+  }
+  item.extras = { metadata: item.extras?.metadata ?? [], idps };
+  return true;
 }
 
 function fieldsOf(object: Fields): number {

@@ -42,6 +42,20 @@ const profile = some(
   ['firstName', 'lastName'],
   { middleName: 'x', first_name: 'y' },
 );
+const metadataEntry = some(
+  {
+    key: mostly('plan', 'a\tb', '__proto__', '7'),
+    value: mostly('YQ==', 'YQ', 'YWI', 'YR==', 'not base64', 'A'.repeat(300)),
+  },
+  ['key', 'value'],
+  { note: 'x' },
+);
+const link = some(
+  { configId: mostly('google', 'entra'), externalUserId: mostly('1', '2', '3'), displayName: mostly('', 'Ann') },
+  ['configId', 'externalUserId'],
+  { note: 'x' },
+);
+const keyOf = (one: unknown) => JSON.stringify((one as { key?: unknown } | null)?.key);
 const user = some(
   {
     userName: text,
@@ -69,11 +83,15 @@ const user = some(
       value: '$9$x',
     }),
     passwordChangeRequired: mostly(true, false),
+    metadata: fc.oneof(
+      { weight: 9, arbitrary: fc.uniqueArray(metadataEntry, { selector: keyOf, maxLength: 3 }) },
+      { weight: 1, arbitrary: fc.array(metadataEntry, { maxLength: 25 }) },
+      { weight: 1, arbitrary: odd },
+    ),
+    idps: fc.oneof({ weight: 9, arbitrary: fc.array(link, { maxLength: 2 }) }, { weight: 1, arbitrary: odd }),
   },
   ['profile', 'email'],
   {
-    metadata: [{ key: 'k', value: 'YQ==' }],
-    idps: [],
     password: 'secret',
     otpCode: 'x',
     user_name: 'y',
@@ -89,11 +107,13 @@ const nothing = { unknown() {} };
 
 it('the fast path decides as the schema does, or not at all', () => {
   let taken = 0;
+  let withExtras = 0;
   fc.assert(
     fc.property(entry, (value) => {
       const short = fastPathItem(value, false);
       if (!short) return;
       taken++;
+      if (short.extras?.idps?.length && (short.extras.metadata as unknown[]).length > 0) withExtras++;
       assert.deepEqual(
         short,
         validateEntry(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }),
@@ -101,7 +121,7 @@ it('the fast path decides as the schema does, or not at all', () => {
     }),
     { numRuns: 5000 },
   );
-  assert.ok(taken > 20, `only ${taken} entries took the fast path`);
+  assert.ok(taken > 20 && withExtras > 2, `only ${taken} entries took the fast path, ${withExtras} with both lists`);
 });
 
 it('strings written without escapes are not searched for characters that only escapes can produce', () => {
