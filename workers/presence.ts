@@ -12,6 +12,7 @@ import type { Queues } from '../src/imports/queue/queues.ts';
 import { removeWorker, reportWorker } from '../src/imports/status/workers.ts';
 import type { Config } from '../src/platform/config.ts';
 import { clockSkew } from '../src/platform/db/clock.ts';
+import { newestMigration } from '../src/platform/db/migrate.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
 import { newId } from '../src/platform/ids.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
@@ -48,6 +49,7 @@ export function startPresence({ pool, config, queues, condition, logger }: Prese
     host: hostname(),
     pid: process.pid,
     version: packageJson.version,
+    schema: newestMigration(),
     roles: config.WORKER_ROLES,
     backend: queues.kind,
     shards: queues.shards,
@@ -64,7 +66,7 @@ export function startPresence({ pool, config, queues, condition, logger }: Prese
     const { imports, mails } = jobs();
     const failing = [...condition.failures().map(({ part }) => part), ...(await clockParts())];
     const state = { isStopping, importJobs: imports, mailJobs: mails, usersPerSecond: usersPerSecond(), failing };
-    await reportWorker(pool, own, state, (performance.now() - began) / 1000);
+    await reportWorker(pool, { ...own, schema: await own.schema }, state, (performance.now() - began) / 1000);
     return BEAT_MS;
   }
 

@@ -132,7 +132,16 @@ test('a service whose database is down', async (t) => {
 
 test('what a worker reports of itself, and its clock', async (t) => {
   const service = await start(t, { backend: 'postgres', workers: 0 });
-  const own = { id: 'w', host: 'far', pid: 7, version: '1.0.0', roles: [], backend: 'postgres', shards: 1 } as const;
+  const own = {
+    id: 'w',
+    host: 'far',
+    pid: 7,
+    version: '1.0.0',
+    schema: 219,
+    roles: [],
+    backend: 'postgres',
+    shards: 1,
+  } as const;
   const idle = { isStopping: false, importJobs: 0, mailJobs: 0, usersPerSecond: 0 };
   await reportWorker(service.pool, { ...own, roles: [] }, { ...idle, failing: ['mails queue', 'clock'] }, 1);
   const { findings } = await doctor(ofService(service));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { WorkerView } from '../../src/contract/diagnostics.ts';
+import { newestMigration } from '../../src/platform/db/migrate.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { runMuster } from '../support/processes/muster.ts';
@@ -51,6 +52,8 @@ onEachBackend('muster workers lists each worker with its roles and what it does'
     failing: [],
   });
   assert.ok(startedAt <= seenAt);
+  const { rows: schemas } = await service.pool.query('select distinct schema from workers');
+  assert.deepEqual(schemas, [{ schema: await newestMigration() }]);
   const table = (await ask(service)).stdout.split('\n');
   assert.match(table[0] as string, /^HOST +PID +STATE/);
   assert.ok(table.some((line) => line.includes(` ${mailer.pid} `) && line.endsWith('mail')));

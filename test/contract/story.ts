@@ -220,7 +220,16 @@ async function asFile({ world, known }: Context): Promise<void> {
 /** A real one would need the queue. */
 function aWorker({ world }: Context): Promise<void> {
   const own: WorkerIdentity = {
-    ...{ id: 'w', host: 'worker-1', pid: 7, version: '0.1.0', roles: ['import'], backend: 'redis', shards: 1 },
+    ...{
+      id: 'w',
+      host: 'worker-1',
+      pid: 7,
+      version: '0.1.0',
+      schema: 219,
+      roles: ['import'],
+      backend: 'redis',
+      shards: 1,
+    },
   };
   const state = { isStopping: false, importJobs: 3, mailJobs: 0, usersPerSecond: 0.5, failing: ['mail relay'] };
   return reportWorker(world.api.deps.pool, own, state, 10);

@@ -12,10 +12,18 @@ import { MOST_APPS, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import type { FieldViolation } from '../../platform/errors.ts';
 
+interface MetadataEntry {
+  key: string;
+  /** Base64, padded or not. */
+  value: string;
+}
+
 /** What few users have. */
 export interface Extras {
-  metadata: { key: string; value: string }[];
-  idps: { configId: string; externalUserId: string; displayName: string }[];
+  /** As a list, or by key; see `withMetadataByKey`. */
+  metadata?: MetadataEntry[] | Record<string, string>;
+  /** Absent: none. */
+  idps?: { configId: string; externalUserId: string; displayName: string }[];
   /** Fields that the entry omits; see `noteOmitted`. Stored items keep the name of earlier versions. */
   unsaid?: string[];
   /** The name of the app whose key is `totpSealed`. */
@@ -44,6 +52,35 @@ export interface StoredPasskey {
   backedUp: boolean | null;
   /** False: a second factor only. */
   passwordless: boolean;
+}
+
+/** Metadata with more characters gets rows of its own, as it would make the row of the user large. */
+const MOST_BY_KEY = 900;
+/** What PostgreSQL adds to each, rounded up. */
+const EACH_BY_KEY = 16;
+
+/**
+ * The same with small metadata by key, as the row of the user has it (migration 216): less to store until then, and the
+ * batch that writes the user copies it, instead of reading each entry of a list.
+ *
+ * Workers before migration 219 cannot read it.
+ */
+export function withMetadataByKey(extras: Extras): Extras {
+  const { metadata, idps = [], ...others } = extras;
+  if (!Array.isArray(metadata) || metadata.length === 0) return extras;
+  const size = metadata.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + value.length + EACH_BY_KEY, 0);
+  if (size > MOST_BY_KEY) return extras;
+  const byKey = Object.fromEntries(metadata.map(({ key, value }) => [key, padded(value)]));
+  return { metadata: byKey, ...(idps.length > 0 ? { idps } : {}), ...others };
+}
+
+function padded(base64: string): string {
+  return base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
+}
+
+/** The metadata of an item, as an entry has it. */
+export function sentMetadata({ metadata = [] }: Extras): MetadataEntry[] {
+  return Array.isArray(metadata) ? metadata : Object.entries(metadata).map(([key, value]) => ({ key, value }));
 }
 
 type EntryUser = ImportEntry['user'];

@@ -118,7 +118,7 @@ export function itemFacts(item: ItemFactsSource): number | null {
   const ways = old.ways ?? [];
   const lost = old.lost ?? [];
   const hasPassword = (own & (FACT.password | FACT.atSource)) !== 0;
-  const hasLink = (item.extras?.idps.length ?? 0) > 0 || ways.includes('provider') || ways.includes('enterprise');
+  const hasLink = (item.extras?.idps?.length ?? 0) > 0 || ways.includes('provider') || ways.includes('enterprise');
   const isMailDue = item.userState === 'active' && item.emailKey !== null && !(hasPassword && item.emailVerified);
   const facts =
     own |

@@ -20,7 +20,7 @@ import type { ImportItems, Imports, Users } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
-import { sentPasskey } from '../entries/factors.ts';
+import { sentMetadata, sentPasskey } from '../entries/factors.ts';
 import { oldSignInOf } from '../entries/facts.ts';
 import type { PendingItem } from '../entries/item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
@@ -230,7 +230,7 @@ export function entryFromColumns(
   secrets: Pick<Secrets, 'unseal'>,
 ): { user: Part } {
   const user = { ...userOf(row, hash), ...factorsOf(row, secrets) };
-  const oldSignIn = oldSignInOf(row.sign_in, (row.extras?.idps.length ?? 0) > 0);
+  const oldSignIn = oldSignInOf(row.sign_in, (row.extras?.idps?.length ?? 0) > 0);
   const state = `USER_STATE_${row.user_state.toUpperCase()}`;
   const entry = { userId: row.user_id, state, ...(oldSignIn === undefined ? {} : { oldSignIn }), user };
   for (const part of [entry, user, user.profile, user.email, user.phone]) omit(part, omittedFields(row));
@@ -252,6 +252,7 @@ async function invalidEntry(deps: HashDeps, importId: string, ordinal: number, s
 
 function userOf(row: PayloadRow, hash: string | null): Part {
   const { phone, extras } = row;
+  const metadata = extras === null ? [] : sentMetadata(extras);
   const passwordSource = sourceOf(hash);
   return {
     userName: row.user_name,
@@ -268,8 +269,8 @@ function userOf(row: PayloadRow, hash: string | null): Part {
     ...(passwordSource === undefined ? {} : { passwordSource }),
     ...(hash === null || passwordSource !== undefined ? {} : { hashedPassword: { value: bareHash(hash) } }),
     passwordChangeRequired: row.password_change_required,
-    ...(extras?.metadata.length ? { metadata: extras.metadata } : {}),
-    ...(extras?.idps.length ? { idps: extras.idps } : {}),
+    ...(metadata.length > 0 ? { metadata } : {}),
+    ...(extras?.idps?.length ? { idps: extras.idps } : {}),
   };
 }
 

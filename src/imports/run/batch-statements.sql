@@ -2,8 +2,11 @@
 
 -- write-batch-optimistic
 with picked as materialized (
-  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
-    i.user_state,
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id,
+    -- Metadata by key (`withMetadataByKey` of entries/factors.ts) goes to the row of the user as it is.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then nullif(i.extras - 'metadata', '{}') else i.extras end
+      as extras,
+    i.totp_sealed, i.user_state,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
@@ -15,9 +18,10 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
-    -- a key that is given twice fails there.
-    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+    -- A list that is small, by key. Null: it gets rows of its own, as large values would make the row of the user large,
+    -- and a key that is given twice fails there.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then i.extras -> 'metadata'
+    when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
       from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
@@ -187,8 +191,11 @@ from done cross join written left join (
 
 -- write-batch
 with picked as materialized (
-  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
-    i.user_state,
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id,
+    -- Metadata by key (`withMetadataByKey` of entries/factors.ts) goes to the row of the user as it is.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then nullif(i.extras - 'metadata', '{}') else i.extras end
+      as extras,
+    i.totp_sealed, i.user_state,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
@@ -200,9 +207,10 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
-    -- a key that is given twice fails there.
-    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+    -- A list that is small, by key. Null: it gets rows of its own, as large values would make the row of the user large,
+    -- and a key that is given twice fails there.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then i.extras -> 'metadata'
+    when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
       from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
@@ -403,8 +411,11 @@ from done cross join written left join (
 
 -- write-batch-skip
 with picked as materialized (
-  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
-    i.user_state,
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id,
+    -- Metadata by key (`withMetadataByKey` of entries/factors.ts) goes to the row of the user as it is.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then nullif(i.extras - 'metadata', '{}') else i.extras end
+      as extras,
+    i.totp_sealed, i.user_state,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
@@ -416,9 +427,10 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
-    -- a key that is given twice fails there.
-    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+    -- A list that is small, by key. Null: it gets rows of its own, as large values would make the row of the user large,
+    -- and a key that is given twice fails there.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then i.extras -> 'metadata'
+    when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
       from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,
@@ -629,8 +641,11 @@ from done cross join written left join (
 
 -- write-batch-update
 with picked as materialized (
-  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
-    i.user_state,
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id,
+    -- Metadata by key (`withMetadataByKey` of entries/factors.ts) goes to the row of the user as it is.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then nullif(i.extras - 'metadata', '{}') else i.extras end
+      as extras,
+    i.totp_sealed, i.user_state,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
@@ -642,9 +657,10 @@ with picked as materialized (
       as is_number_enough,
     -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
     case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
-    -- Small metadata, by key. Null: it gets rows of its own, as large values would make the row of the user large, and
-    -- a key that is given twice fails there.
-    case when pg_column_size(i.extras -> 'metadata') < 1000 then (
+    -- A list that is small, by key. Null: it gets rows of its own, as large values would make the row of the user large,
+    -- and a key that is given twice fails there.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then i.extras -> 'metadata'
+    when pg_column_size(i.extras -> 'metadata') < 1000 then (
       select case when count(*) = count(distinct m.key) then jsonb_object_agg(m.key, translate(encode(
         decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64'), 'base64'), e'\n', '')) end
       from jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)) end as metadata,

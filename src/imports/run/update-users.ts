@@ -61,7 +61,12 @@ const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
   join import_items i on ${withinBatch('$2')} and i.ordinal = p.ordinal`;
 
 const METADATA = `${OF_PAIRS}
-  cross join lateral jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)
+  cross join lateral (
+    select key, value from jsonb_to_recordset(
+      case when jsonb_typeof(i.extras -> 'metadata') = 'array' then i.extras -> 'metadata' end) as l (key text, value text)
+    union all
+    select key, value from jsonb_each_text(
+      case when jsonb_typeof(i.extras -> 'metadata') = 'object' then i.extras -> 'metadata' end)) m
   cross join lateral decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64') as new_value`;
 
 const LINKS = `${OF_PAIRS}

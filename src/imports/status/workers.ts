@@ -28,6 +28,8 @@ export interface WorkerIdentity {
   host: string;
   pid: number;
   version: string;
+  /** The newest migration that its program has. */
+  schema: number;
   roles: (typeof WORKER_ROLE_NAMES)[number][];
   backend: 'redis' | 'postgres';
   /** The number of shards that get new jobs. */
@@ -43,7 +45,7 @@ export interface WorkerState {
   failing: readonly string[];
 }
 
-export interface LiveWorker extends Omit<WorkerIdentity, 'id'>, WorkerState {
+export interface LiveWorker extends Omit<WorkerIdentity, 'id' | 'schema'>, WorkerState {
   startedAt: Date;
   seenAt: Date;
 }
@@ -52,9 +54,9 @@ export interface LiveWorker extends Omit<WorkerIdentity, 'id'>, WorkerState {
 export async function reportWorker(db: Db, own: WorkerIdentity, state: WorkerState, uptime: number): Promise<void> {
   await db.query(
     `insert into workers (id, host, pid, version, roles, backend, shards,
-       is_stopping, import_jobs, mail_jobs, users_per_second, failing, started_at, seen_at)
+       is_stopping, import_jobs, mail_jobs, users_per_second, failing, started_at, seen_at, schema)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-       clock_timestamp() - $13 * interval '1 second', clock_timestamp())
+       clock_timestamp() - $13 * interval '1 second', clock_timestamp(), $14)
      on conflict (id) do update set is_stopping = excluded.is_stopping, import_jobs = excluded.import_jobs,
        mail_jobs = excluded.mail_jobs, users_per_second = excluded.users_per_second, failing = excluded.failing,
        seen_at = excluded.seen_at`,
@@ -72,6 +74,7 @@ export async function reportWorker(db: Db, own: WorkerIdentity, state: WorkerSta
       state.usersPerSecond,
       state.failing,
       uptime,
+      own.schema,
     ],
   );
 }

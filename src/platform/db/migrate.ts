@@ -74,9 +74,14 @@ export async function migrate(pool: Pool, folder: URL = FOLDER): Promise<void> {
   }
 }
 
+/** The number of the newest migration that this program has. */
+export async function newestMigration(): Promise<number> {
+  return Math.max(...(await migrationFiles(FOLDER)).map(numberOf));
+}
+
 /** The newest applied migration (0 in an empty database), and the newest one that this program has. */
 export async function migrationState(db: Db): Promise<{ applied: number; known: number }> {
-  const known = Math.max(...(await migrationFiles(FOLDER)).map(numberOf));
+  const known = await newestMigration();
   const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
   if (!tables[0]?.oid) return { applied: 0, known };
   const { rows } = await db.query<{ applied: number }>('select coalesce(max(id), 0) as applied from migrations');

@@ -876,6 +876,7 @@ create table workers (
   failing text[] not null,
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
+  schema integer not null default 0,
   PRIMARY KEY (id)
 );
 

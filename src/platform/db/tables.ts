@@ -358,5 +358,5 @@ export interface WebhookDeliveries {
 export interface Workers {
   id: string; host: string; pid: number; version: string; roles: string[]; backend: string; shards: number;
   is_stopping: boolean; import_jobs: number; mail_jobs: number; users_per_second: number; failing: string[];
-  started_at: Date; seen_at: Date;
+  started_at: Date; seen_at: Date; schema: number;
 }

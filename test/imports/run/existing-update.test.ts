@@ -156,6 +156,17 @@ describe('an import that updates existing users', () => {
     assert.deepEqual([item?.email, item?.password_hash, item?.extras], [null, null, null]);
   });
 
+  it('adds large metadata, which an item has as a list', async () => {
+    const note = Buffer.alloc(1200, 'x').toString('base64');
+    const sent = (value: string) => entry('ann', { metadata: [{ key: 'note', value }] });
+    await first(entry('ann'));
+    assert.deepEqual(await changesOf(await update([sent(note)])), [['metadata']]);
+    assert.deepEqual(await changesOf(await update([sent(note)])), ['skipped']);
+    assert.deepEqual(await changesOf(await update([sent('QQ')])), [['metadata']]);
+    const { rows } = await db.pool.query(`select key, encode(value, 'base64') as value from metadata`);
+    assert.deepEqual(rows, [{ key: 'note', value: 'QQ==' }]);
+  });
+
   it('keeps the fields that the entry omits', async () => {
     await first(entry('ann', full, { state: 'USER_STATE_INACTIVE' }));
     const before = await user('id-ann');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { reportWorker } from '../../../src/imports/status/workers.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
@@ -161,6 +162,58 @@ describe('one batch', () => {
     assert.deepEqual((await metadata()).rows.at(-1), { id: 'id-small', key: 'plan', bytes: 6 });
     await db.pool.query('delete from users');
     assert.deepEqual((await metadata()).rows, []);
+  });
+
+  it('items have small metadata by key, or as a list while a worker of an older version may write them', async () => {
+    const sent = [
+      { key: 'plan', value: 'Z29sZA' },
+      { key: '__proto__', value: 'QQ==' },
+      { key: '7', value: 'Qg==' },
+    ];
+    const large = [{ key: 'note', value: Buffer.alloc(900, 'x').toString('base64') }];
+    const idps = [{ configId: 'google', externalUserId: '1', displayName: '' }];
+    const importOf = (n: string) =>
+      acceptImport(db.pool, [
+        entry(`a${n}`, { metadata: sent }),
+        entry(`b${n}`, { metadata: sent, otpEmail: true }),
+        entry(`c${n}`, { metadata: large, idps: [{ ...idps[0], externalUserId: n }] }),
+      ]);
+    const kept = async (importId: string) => (await itemRows(db.pool, importId)).map((item) => item.extras);
+    const old = { id: 'old', host: 'h', pid: 1, version: '1.0.0', schema: 218, backend: 'redis', shards: 1 } as const;
+    const state = { isStopping: false, importJobs: 0, mailJobs: 0, usersPerSecond: 0, failing: [] };
+    await reportWorker(db.pool, { ...old, roles: ['import'] }, state, 1);
+    await db.pool.query(`update workers set seen_at = now() - interval '2 minutes'`);
+    const later = await importOf('2');
+    await db.pool.query(`update workers set seen_at = now() - interval '30 seconds'`);
+    const beside = await importOf('1');
+    await db.pool.query('delete from workers');
+    const byKey = JSON.parse('{"plan": "Z29sZA==", "__proto__": "QQ==", "7": "Qg=="}');
+    assert.deepEqual(await kept(later), [
+      { metadata: byKey },
+      { metadata: byKey, otp: ['email'] },
+      { metadata: large, idps: [{ ...idps[0], externalUserId: '2' }] },
+    ]);
+    assert.deepEqual(await kept(beside), [
+      { metadata: sent, idps: [] },
+      { metadata: sent, idps: [], otp: ['email'] },
+      { metadata: large, idps: [{ ...idps[0], externalUserId: '1' }] },
+    ]);
+    assert.deepEqual([await write(later, [0, 1, 2]), await write(beside, [0, 1, 2])], [3, 3]);
+    const { rows } = await db.pool.query(
+      `select u.id, u.metadata, f.otp_email, array(select key from user_metadata t where t.user_id = u.id) as keys
+       from users u left join user_factors f on f.user_id = u.id where u.id like 'id-%' order by u.id`,
+    );
+    const usual = { metadata: byKey, keys: [] };
+    assert.deepEqual(
+      rows,
+      ['a', 'b', 'c'].flatMap((kind) =>
+        ['1', '2'].map((n) => ({
+          id: `id-${kind}${n}`,
+          otp_email: kind === 'b' ? true : null,
+          ...(kind === 'c' ? { metadata: null, keys: ['note'] } : usual),
+        })),
+      ),
+    );
   });
 
   it('adds to the counts of the import and of each organization, and ends the import with its last item', async () => {
