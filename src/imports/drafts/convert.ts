@@ -13,7 +13,7 @@ import { type Counter, openCounter, type Summary } from '../../sources/summary.t
 import { openDraftNotes } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { OrgTally } from '../intake/accept.ts';
-import { type EntriesOf, ItemSink, type Stored, workersReadByKey } from '../intake/item-sink.ts';
+import { type EntriesOf, ItemSink, type Stored, workersReadCompact } from '../intake/item-sink.ts';
 import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
 import type { ConversionResult, Draft } from './draft.ts';
 import { keepHashes, takingHashes } from './earlier.ts';
@@ -68,7 +68,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
     passwordSource,
     hasPepper: draft.pepper !== undefined,
     entryPath: '',
-    readsByKey: () => workersReadByKey(deps.pool),
+    readCompact: () => workersReadCompact(deps.pool),
     beforeCopy: run.requireJob,
   });
   sink.begin(draft.importId);

@@ -20,12 +20,12 @@ interface MetadataEntry {
 
 /** What few users have. */
 export interface Extras {
-  /** As a list, or by key; see `withMetadataByKey`. */
+  /** As a list, or by key; see `compact`. */
   metadata?: MetadataEntry[] | Record<string, string>;
   /** Absent: none. */
   idps?: { configId: string; externalUserId: string; displayName: string }[];
-  /** Fields that the entry omits; see `noteOmitted`. Stored items keep the name of earlier versions. */
-  unsaid?: string[];
+  /** Fields that the entry omits, by name or as bits; see `noteOmitted`. Stored items keep the name of earlier versions. */
+  unsaid?: string[] | number;
   /** The name of the app whose key is `totpSealed`. */
   totpName?: string;
   /** Further apps, encrypted. */
@@ -60,18 +60,21 @@ const MOST_BY_KEY = 900;
 const EACH_BY_KEY = 16;
 
 /**
- * The same with small metadata by key, as the row of the user has it (migration 216): less to store until then, and the
- * batch that writes the user copies it, instead of reading each entry of a list.
+ * The same without empty lists, and with small metadata by key, as the row of the user has it (migration 216): less to
+ * store until then, and the batch that writes the user copies it, instead of reading each entry of a list.
  *
- * Workers before migration 219 cannot read it.
+ * Processes before migration 219 cannot read it.
  */
-export function withMetadataByKey(extras: Extras): Extras {
-  const { metadata, idps = [], ...others } = extras;
-  if (!Array.isArray(metadata) || metadata.length === 0) return extras;
+export function compact({ metadata = [], idps = [], ...others }: Extras): Extras {
+  return { ...byKey(metadata), ...(idps.length > 0 ? { idps } : {}), ...others };
+}
+
+function byKey(metadata: NonNullable<Extras['metadata']>): Pick<Extras, 'metadata'> {
+  if (!Array.isArray(metadata)) return { metadata };
+  if (metadata.length === 0) return {};
   const size = metadata.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + value.length + EACH_BY_KEY, 0);
-  if (size > MOST_BY_KEY) return extras;
-  const byKey = Object.fromEntries(metadata.map(({ key, value }) => [key, padded(value)]));
-  return { metadata: byKey, ...(idps.length > 0 ? { idps } : {}), ...others };
+  if (size > MOST_BY_KEY) return { metadata };
+  return { metadata: Object.fromEntries(metadata.map(({ key, value }) => [key, padded(value)])) };
 }
 
 function padded(base64: string): string {

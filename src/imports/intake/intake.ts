@@ -24,7 +24,7 @@ import type { BodyParser, Step } from '../entries/parser.ts';
 import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
 import { EntryShapes } from './fast/alike-entries.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
-import { type EntriesOf, ItemSink, type Stored, workersReadByKey } from './item-sink.ts';
+import { type EntriesOf, ItemSink, type Stored, workersReadCompact } from './item-sink.ts';
 import { keepPepper } from './pepper.ts';
 import { badField, bodyOrgs } from './requirements.ts';
 
@@ -135,7 +135,7 @@ class BodyIntake {
       passwordSource: special?.passwordSource,
       hasPepper: pepper !== undefined,
       entryPath: parser.entryPath,
-      readsByKey: () => workersReadByKey(deps.pool),
+      readCompact: () => workersReadCompact(deps.pool),
       beforeCopy: () => this.touch(),
     });
   }

@@ -11,7 +11,7 @@ import { slowMs } from '../../directory/users/slow-hashes.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { CopyRows } from '../entries/copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter, ID, NAME, PASSKEY } from '../entries/duplicate-filter.ts';
-import { withMetadataByKey } from '../entries/factors.ts';
+import { compact } from '../entries/factors.ts';
 import { itemFacts } from '../entries/facts.ts';
 import { copyLine, type Item } from '../entries/item.ts';
 import { linkNames } from '../entries/link-names.ts';
@@ -50,8 +50,8 @@ export interface SinkOptions {
   hasPepper: boolean;
   /** What the path of a field begins with in a warning. */
   entryPath: string;
-  /** Asked once, before the first entry that the fast path does not take: whether all workers read metadata by key. */
-  readsByKey(): Promise<boolean>;
+  /** Asked once, before the first entry that is parsed: whether all workers read compact items. */
+  readCompact(): Promise<boolean>;
   /** Called before each COPY; creates the import, or requires that it still takes entries. */
   beforeCopy(): Promise<void>;
 }
@@ -77,16 +77,16 @@ export interface EntriesOf {
   tally: OrgTally;
 }
 
-/** The migration since which workers read metadata by key. */
-const READS_BY_KEY = 219;
+/** The migration since which workers read items whose `extras` are compact. */
+const COMPACT = 219;
 /** The reports of a worker may be late. */
 const LATE_S = 60;
 
 /** Whether no worker of a version before migration 219 may write the items. */
-export async function workersReadByKey(db: Db): Promise<boolean> {
+export async function workersReadCompact(db: Db): Promise<boolean> {
   const { rows } = await db.query<{ reads: boolean }>(
     `select not exists (select from workers
-       where schema < ${READS_BY_KEY} and seen_at > clock_timestamp() - interval '${LATE_S} seconds') as reads`,
+       where schema < ${COMPACT} and seen_at > clock_timestamp() - interval '${LATE_S} seconds') as reads`,
   );
   return rows[0]?.reads === true;
 }
@@ -108,7 +108,7 @@ export class ItemSink {
   private hasDuplicates = false;
   private slowestMs = 0;
   private readonly facts = new FactsTally();
-  private readsByKey: boolean | undefined;
+  private isCompact: boolean | undefined;
 
   constructor(deps: Pick<ImportDeps, 'pool' | 'uploadPool' | 'secrets' | 'config'>, options: SinkOptions) {
     this.deps = deps;
@@ -131,7 +131,7 @@ export class ItemSink {
 
   /** @param plain no string of the entries was written with an escape */
   async take(of: EntriesOf, entries: readonly unknown[], plain = false): Promise<void> {
-    this.readsByKey ??= await this.options.readsByKey();
+    this.isCompact ??= await this.options.readCompact();
     let since = performance.now();
     for (const [n, entry] of entries.entries()) {
       if (n % ENTRIES_PER_READING === 0 && performance.now() - since > MOST_AT_ONCE_MS) {
@@ -146,14 +146,14 @@ export class ItemSink {
     const { rules, notes, hasPepper } = this.options;
     const item = toItem(entry, this.deps.secrets, this.entryWarnings, rules, plain);
     this.sources.take(org, item);
-    notes?.take(entry, item);
+    notes?.take(entry, item, this.isCompact === true);
     tally.total++;
     if (item.state === 'failed') tally.failed++;
     else if (item.passwordHash !== null) this.examine(item.passwordHash);
     if (hasPepper) takePepper(item, this.importId);
     if (item.state === 'pending') this.facts.add(org, itemFacts(item), linkNames(item));
     const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
-    if (this.readsByKey && item.state === 'pending' && item.extras) item.extras = withMetadataByKey(item.extras);
+    if (this.isCompact && item.state === 'pending' && item.extras) item.extras = compact(item.extras);
     if (duplicate) this.hasDuplicates = true;
     this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
   }

@@ -24,7 +24,7 @@ export async function warmUp(deps: Pick<ImportDeps, 'pool' | 'secrets' | 'config
     passwordSource: undefined,
     hasPepper: false,
     entryPath: parser.entryPath,
-    readsByKey: async () => true,
+    readCompact: async () => true,
     beforeCopy: () => Promise.reject(new Error('The warm-up writes nothing.')),
   });
   sink.begin('0');

@@ -105,7 +105,7 @@ export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets:
   const item = validateEntry(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
   bodySources(passwordSource ?? undefined).take(row.org_index, item);
   if (peppered !== null) takePepper(item, peppered);
-  if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item);
+  if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item, false);
   return item;
 }
 

@@ -23,6 +23,7 @@ import { csvRecord } from '../../platform/text/lines.ts';
 import { sentMetadata, sentPasskey } from '../entries/factors.ts';
 import { oldSignInOf } from '../entries/facts.ts';
 import type { PendingItem } from '../entries/item.ts';
+import { omittedOf } from '../entries/notes.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
 import { MAY_HOLD_DATA } from '../entries/states.ts';
 import { type HashDeps, hashItem } from '../run/process-job.ts';
@@ -293,7 +294,7 @@ function factorsOf({ totp_sealed, extras }: PayloadRow, secrets: Pick<Secrets, '
 
 /** The fields that the entry omitted, if known; otherwise those that hold their default. */
 function omittedFields(row: PayloadRow): readonly string[] {
-  if (row.extras?.unsaid) return row.extras.unsaid;
+  if (row.extras?.unsaid) return omittedOf(row.extras.unsaid);
   const hasDefault = {
     state: row.user_state === 'active',
     nickName: row.nick_name === '',

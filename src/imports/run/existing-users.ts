@@ -13,9 +13,11 @@ import type { Db } from '../../platform/db/pool.ts';
 import { type Named, oneRow } from '../../platform/db/rows.ts';
 import type { ImportOrgs, UserPasskeys, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
+import type { Extras } from '../entries/factors.ts';
 import { FACT, USUAL } from '../entries/facts.ts';
 import { itemsOfBatch } from '../entries/item.ts';
 import { joinedNames, namesOfPasskeys } from '../entries/link-names.ts';
+import { omittedOf } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { isNumberEnough } from '../entries/sign-in.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
@@ -88,7 +90,7 @@ const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, di
 
 /** SQL over an item `i` and its organization `o`: the columns of `CandidateItem`. */
 const CANDIDATE = `i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
-       coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
+       i.extras -> 'unsaid' as omitted, i.password_sealed is not null as is_sealed,
        i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in, i.links,
        jsonb_path_query_array(i.extras, '$.passkeys[*].id') as passkeys`;
 
@@ -222,14 +224,14 @@ export async function loadCandidates(
   lock: 'items' | 'items and users',
 ): Promise<Candidates> {
   await db.query(BY_INDEX);
-  const { rows: items } = await db.query<CandidateItem>(
+  const { rows } = await db.query<StoredItem>(
     `select ${CANDIDATE}
      from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.state = 'pending'
      order by i.ordinal for update of i`,
     [importId, ordinals],
   );
-  return candidatesOf(db, importId, items, lock === 'items and users');
+  return candidatesOf(db, importId, rows, lock === 'items and users');
 }
 
 /**
@@ -241,7 +243,7 @@ export async function loadEntries(
   { checkId, entriesOf, from, to }: { checkId: string; entriesOf: string; from: number; to: number },
 ): Promise<Candidates> {
   await db.query(BY_INDEX);
-  const { rows: items } = await db.query<CandidateItem>(
+  const { rows } = await db.query<StoredItem>(
     `select ${CANDIDATE}
      from import_items i join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.import_id = $2 and i.ordinal >= $3 and i.ordinal < $4 and i.state = 'pending'
@@ -250,10 +252,14 @@ export async function loadEntries(
      order by i.ordinal`,
     [checkId, entriesOf, from, to],
   );
-  return candidatesOf(db, checkId, items, false);
+  return candidatesOf(db, checkId, rows, false);
 }
 
-async function candidatesOf(db: Db, importId: string, items: CandidateItem[], locksUsers: boolean) {
+/** A row of `CANDIDATE`. */
+type StoredItem = Omit<CandidateItem, 'omitted'> & { omitted: Extras['unsaid'] | null };
+
+async function candidatesOf(db: Db, importId: string, stored: StoredItem[], locksUsers: boolean) {
+  const items = stored.map((item): CandidateItem => Object.assign(item, { omitted: omittedOf(item.omitted ?? []) }));
   const rules = await loadRules(db, importId);
   const names = await holdersOf(db, items);
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);

@@ -17,6 +17,7 @@ import { MissingKey, type Secrets } from '../../platform/encryption.ts';
 import { inImport } from '../../platform/telemetry.ts';
 import { FACT } from '../entries/facts.ts';
 import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
+import { OMITS_ID } from '../entries/notes.ts';
 import type { JobToAdd } from '../queue/queues.ts';
 import { HandBack, type JobPointer } from '../queue/worker.ts';
 import { BatchFault, type BatchWriter } from './batch-writer.ts';
@@ -157,7 +158,7 @@ async function currentHash(pool: Pool, importId: string, ordinal: number): Promi
     `select coalesce(
        (select u.password_hash from users u where u.id = i.user_id and u.org_id = o.org_id),
        (select u.password_hash from users u
-        where u.user_name_key = i.user_name_key and u.org_id = o.org_id and i.extras -> 'unsaid' ? 'userId')) as hash
+        where u.user_name_key = i.user_name_key and u.org_id = o.org_id and ${OMITS_ID})) as hash
      from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
      where i.import_id = $1 and i.ordinal = $2`,
     [importId, ordinal],

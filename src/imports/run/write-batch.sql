@@ -14,9 +14,15 @@
 -- The ordinals are in ascending order. Why items need a range of them too: `withinBatch` of entries/item.ts.
 with picked as materialized (
   select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id,
-    -- Metadata by key (`withMetadataByKey` of entries/factors.ts) goes to the row of the user as it is.
-    case when jsonb_typeof(i.extras -> 'metadata') = 'object' then nullif(i.extras - 'metadata', '{}') else i.extras end
-      as extras,
+    -- Null: nothing but metadata by key (`compact` of entries/factors.ts), which goes to the row of the user as it is, and
+    -- the fields that the entry omits, which no new user has.
+    case when jsonb_typeof(i.extras -> 'metadata') = 'array' then i.extras
+      else nullif(i.extras - '{metadata,unsaid}'::text[], '{}') end as extras,
+-- if skip
+    -- `OMITS_ID` of entries/notes.ts.
+    case jsonb_typeof(i.extras -> 'unsaid') when 'number' then (i.extras -> 'unsaid')::int & 1 = 1
+      else coalesce(i.extras -> 'unsaid' ? 'userId', false) end as omits_id,
+-- end
     i.totp_sealed, i.user_state,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
@@ -242,7 +248,7 @@ settled as (
       when p.is_passkey_taken and not user_is_taken(p.user_id, p.org_id, p.user_name_key) then :passkeyTaken::jsonb
       when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then :idTaken::jsonb
       else :nameTaken::jsonb end,
-    user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
+    user_id = case when p.omits_id then coalesce(x.existing, i.user_id) else i.user_id end,
     user_name_key = case when c.id is null and x.existing is null then i.user_name_key end,
     user_state = case when c.id is null and x.existing is null then i.user_state end,
     given_name = case when c.id is null and x.existing is null then i.given_name end,

@@ -7,6 +7,7 @@ import { importFirst, SETTINGS, special } from '../../support/imports/existing.t
 import {
   acceptBody,
   acceptImport,
+  addOldWorker,
   addOrgs,
   entries,
   entry,
@@ -72,23 +73,25 @@ describe('an import that skips existing users', () => {
     assert.deepEqual(kept, Array(2).fill([null, null, null, null]));
   });
 
-  it('also matches users by name, and shows the id of the match if the entry has none', async () => {
-    await first(entry('ann'));
-    const { userId: _, ...unnamed } = entry('Ann');
-    const other = { ...entry('x', { userName: 'ANN' }), userId: 'another' };
-    const importId = await acceptImport(db.pool, [other], { special: SKIP });
-    await write(importId, 1);
-    const second = await acceptImport(db.pool, [unnamed], { special: SKIP });
-    await write(second, 1);
-    const shown = [...(await itemRows(db.pool, importId)), ...(await itemRows(db.pool, second))];
-    assert.deepEqual(
-      shown.map((i) => [i.state, i.user_id]),
-      [
-        ['skipped', 'another'],
-        ['skipped', 'id-ann'],
-      ],
-    );
-  });
+  for (const read of ['compact', 'by old workers'])
+    it(`also matches users by name, and shows the id of the match if the entry has none, in items that are read ${read}`, async () => {
+      if (read !== 'compact') await addOldWorker(db.pool);
+      await first(entry('ann'));
+      const { userId: _, ...unnamed } = entry('Ann');
+      const other = { ...entry('x', { userName: 'ANN' }), userId: 'another' };
+      const importId = await acceptImport(db.pool, [other], { special: SKIP });
+      await write(importId, 1);
+      const second = await acceptImport(db.pool, [unnamed], { special: SKIP });
+      await write(second, 1);
+      const shown = [...(await itemRows(db.pool, importId)), ...(await itemRows(db.pool, second))];
+      assert.deepEqual(
+        shown.map((i) => [i.state, i.user_id]),
+        [
+          ['skipped', 'another'],
+          ['skipped', 'id-ann'],
+        ],
+      );
+    });
 
   it('fails an entry whose id belongs to another organization or to a machine user', async () => {
     await first(entry('ann'));

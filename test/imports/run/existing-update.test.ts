@@ -7,6 +7,7 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
   acceptImport,
+  addOldWorker,
   addOrgs,
   type Entry,
   entry,
@@ -167,35 +168,42 @@ describe('an import that updates existing users', () => {
     assert.deepEqual(rows, [{ key: 'note', value: 'QQ==' }]);
   });
 
-  it('keeps the fields that the entry omits', async () => {
-    await first(entry('ann', full, { state: 'USER_STATE_INACTIVE' }));
-    const before = await user('id-ann');
-    const bare: Entry = {
-      userId: 'id-ann',
-      user: { profile: { firstName: 'Bea', lastName: 'Arbor' }, email: { email: 'ann@example.com' } },
-    };
-    const importId = await update([bare]);
-    assert.deepEqual(await changesOf(importId), [['profile.firstName', 'profile.displayName']]);
-    const { sequence: _s, changed_at: _c, given_name, display_name, ...rest } = await user('id-ann');
-    const { sequence: _s2, changed_at: _c2, given_name: _g, display_name: _d, ...old } = before;
-    assert.deepEqual([given_name, display_name], ['Bea', 'Bea Arbor']);
-    assert.deepEqual(rest, old);
-    await update([
-      { ...bare, user: { ...bare.user, profile: { firstName: 'Bea', lastName: 'A.', displayName: 'B.' } } },
-    ]);
-    await update([{ ...bare, user: { ...bare.user, profile: { firstName: 'Cleo', lastName: 'C.' } } }]);
-    assert.equal((await user('id-ann')).display_name, 'B.', 'a display name that was chosen is not derived again');
-  });
+  for (const read of ['compact', 'by old workers'])
+    it(`keeps the fields that the entry omits, in items that are read ${read}`, async () => {
+      if (read !== 'compact') await addOldWorker(db.pool);
+      await first(entry('ann', full, { state: 'USER_STATE_INACTIVE' }));
+      const before = await user('id-ann');
+      const bare: Entry = {
+        userId: 'id-ann',
+        user: { profile: { firstName: 'Bea', lastName: 'Arbor' }, email: { email: 'ann@example.com' } },
+      };
+      const importId = await update([bare]);
+      assert.deepEqual(await changesOf(importId), [['profile.firstName', 'profile.displayName']]);
+      const { sequence: _s, changed_at: _c, given_name, display_name, ...rest } = await user('id-ann');
+      const { sequence: _s2, changed_at: _c2, given_name: _g, display_name: _d, ...old } = before;
+      assert.deepEqual([given_name, display_name], ['Bea', 'Bea Arbor']);
+      assert.deepEqual(rest, old);
+      await update([
+        { ...bare, user: { ...bare.user, profile: { firstName: 'Bea', lastName: 'A.', displayName: 'B.' } } },
+      ]);
+      await update([{ ...bare, user: { ...bare.user, profile: { firstName: 'Cleo', lastName: 'C.' } } }]);
+      assert.equal((await user('id-ann')).display_name, 'B.', 'a display name that was chosen is not derived again');
+    });
 
-  it('matches an entry without an id by user name; without a match it becomes a new user', async () => {
-    await first(entry('ann'));
-    const { userId: _, ...unnamed } = entry('ANN', { email: { email: 'ann@example.com' } });
-    const { userId: _b, ...fresh } = entry('bob');
-    const importId = await update([unnamed, fresh]);
-    const [ann, bob] = await itemRows(db.pool, importId);
-    assert.deepEqual([ann?.user_id, ann?.changed, bob?.state], ['id-ann', ['userName'], 'succeeded']);
-    assert.equal((await user(bob?.user_id)).user_name, 'bob');
-  });
+  for (const read of ['compact', 'by old workers'])
+    it(`matches an entry without an id by user name, or it becomes a new user, in items that are read ${read}`, async () => {
+      if (read !== 'compact') await addOldWorker(db.pool);
+      await first(entry('ann'));
+      const { userId: _, ...unnamed } = entry('ANN', { email: { email: 'ann@example.com' } });
+      const { userId: _b, ...fresh } = entry('bob');
+      const accepted = await acceptImport(db.pool, [unnamed, fresh], { special: UPDATE });
+      const forms = (await itemRows(db.pool, accepted)).map((i) => typeof i.extras?.unsaid);
+      assert.deepEqual(forms, read === 'compact' ? ['number', 'number'] : ['object', 'object']);
+      const importId = await update([unnamed, fresh]);
+      const [ann, bob] = await itemRows(db.pool, importId);
+      assert.deepEqual([ann?.user_id, ann?.changed, bob?.state], ['id-ann', ['userName'], 'succeeded']);
+      assert.equal((await user(bob?.user_id)).user_name, 'bob');
+    });
 
   it('never touches a user of another organization, a machine user, or a user with the same name but another id', async () => {
     await first(entry('ann'), entry('bob'));

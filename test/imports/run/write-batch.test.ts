@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { reportWorker } from '../../../src/imports/status/workers.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptBody,
   acceptImport,
+  addOldWorker,
   addOrgs,
   entries,
   entry,
@@ -179,14 +179,10 @@ describe('one batch', () => {
         entry(`c${n}`, { metadata: large, idps: [{ ...idps[0], externalUserId: n }] }),
       ]);
     const kept = async (importId: string) => (await itemRows(db.pool, importId)).map((item) => item.extras);
-    const old = { id: 'old', host: 'h', pid: 1, version: '1.0.0', schema: 218, backend: 'redis', shards: 1 } as const;
-    const state = { isStopping: false, importJobs: 0, mailJobs: 0, usersPerSecond: 0, failing: [] };
-    await reportWorker(db.pool, { ...old, roles: ['import'] }, state, 1);
-    await db.pool.query(`update workers set seen_at = now() - interval '2 minutes'`);
+    await addOldWorker(db.pool, 120);
     const later = await importOf('2');
-    await db.pool.query(`update workers set seen_at = now() - interval '30 seconds'`);
+    await addOldWorker(db.pool, 30);
     const beside = await importOf('1');
-    await db.pool.query('delete from workers');
     const byKey = JSON.parse('{"plan": "Z29sZA==", "__proto__": "QQ==", "7": "Qg=="}');
     assert.deepEqual(await kept(later), [
       { metadata: byKey },

@@ -7,6 +7,7 @@ import type { ImportDeps, ImportOptions } from '../../../src/imports/entries/opt
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
 import type { JobToAdd, Queues } from '../../../src/imports/queue/queues.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
+import { reportWorker } from '../../../src/imports/status/workers.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
@@ -41,8 +42,16 @@ export function openWriterPool(url: string, max = 4): Pool {
 /** Removes everything except organizations. */
 export async function wipe(pool: Pool): Promise<void> {
   await pool.query(
-    'delete from users; delete from removed_users; delete from removed_user_ids; delete from events; delete from imports; delete from import_items',
+    'delete from users; delete from removed_users; delete from removed_user_ids; delete from events; delete from imports; delete from import_items; delete from workers',
   );
+}
+
+/** A worker that runs the version before migration 219, and has told so `secondsAgo`. It does nothing. */
+export async function addOldWorker(pool: Pool, secondsAgo = 0): Promise<void> {
+  const own = { id: 'old', host: 'h', pid: 1, version: '1.0.0', schema: 218, backend: 'redis', shards: 1 } as const;
+  const state = { isStopping: false, importJobs: 0, mailJobs: 0, usersPerSecond: 0, failing: [] };
+  await reportWorker(pool, { ...own, roles: ['import'] }, state, 100);
+  await pool.query(`update workers set seen_at = now() - $1 * interval '1 second' where id = 'old'`, [secondsAgo]);
 }
 
 export interface Entry {
