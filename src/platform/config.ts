@@ -184,7 +184,7 @@ const schema = z.object({
   WORKERS: int(0, 64).default(1),
   WORKER_ROLES: roles.default([...WORKER_ROLE_NAMES]),
   /** Jobs in progress in one worker process; also the largest size of a batch. */
-  WORKER_CONCURRENCY: int(1, 5000).default(400),
+  WORKER_CONCURRENCY: int(1, 5000).default(600),
   /** Jobs kept in the queue per import. */
   DISPATCH_WINDOW: int(1, 100_000).default(4000),
   /** An import without progress for this long is dispatched again. */
