@@ -108,7 +108,7 @@ test('the image', async (t) => {
     await ended(run('src/start/migrate.ts'));
     assert.equal(image.command[0], 'node');
     const api = run(...image.command.slice(1));
-    const worker = run('--max-semi-space-size=32', '--heap-growing-percent=120', 'workers/all-in-one.ts');
+    const worker = run('--max-semi-space-size=32', '--heap-growing-percent=60', 'workers/all-in-one.ts');
     for (const at of [port, health]) {
       const isHealthy = async () => {
         const check = run('deploy/health.ts', `http://127.0.0.1:${at}/readyz`);
