@@ -63,10 +63,12 @@ const EACH_BY_KEY = 16;
  * The same without empty lists, and with small metadata by key, as the row of the user has it (migration 216): less to
  * store until then, and the batch that writes the user copies it, instead of reading each entry of a list.
  *
- * Processes before migration 219 cannot read it.
+ * Processes before migration 219 cannot read it, and fail: they miss the list of links. So metadata beside links stays a
+ * list, or they would show the user without metadata.
  */
 export function compact({ metadata = [], idps = [], ...others }: Extras): Extras {
-  return { ...byKey(metadata), ...(idps.length > 0 ? { idps } : {}), ...others };
+  if (idps.length === 0) return { ...byKey(metadata), ...others };
+  return Array.isArray(metadata) && metadata.length === 0 ? { idps, ...others } : { metadata, idps, ...others };
 }
 
 function byKey(metadata: NonNullable<Extras['metadata']>): Pick<Extras, 'metadata'> {

@@ -119,6 +119,8 @@ describe('one batch', () => {
       entry('full', { metadata, idps }),
       entry('empty', { metadata: [], idps: [] }),
     ]);
+    const [both, none] = (await itemRows(db.pool, importId)).map((item) => item.extras);
+    assert.deepEqual([both?.metadata, none], [metadata, null], 'an old process would not miss a list that is there');
     assert.equal(await write(importId, [0, 1]), 2);
     const { rows } = await db.pool.query(`select key, encode(value, 'base64') as value from metadata order by key`);
     assert.deepEqual(rows, [
